@@ -46,13 +46,21 @@ pub fn existing_file(path: PathBuf) -> Result<PathBuf, String> {
 
 /// Parses the path of an existing directory.
 pub fn directory() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| match fs::metadata(&path) {
+    PathBufValueParser::new().try_map(existing_directory)
+}
+
+/// The path of an existing directory.
+///
+/// # Errors
+/// If it is not.
+pub(crate) fn existing_directory(path: PathBuf) -> Result<PathBuf, String> {
+    match fs::metadata(&path) {
         Ok(metadata) if !metadata.is_dir() => Err("is a file; expected a directory".to_owned()),
         Ok(_) => Ok(path),
         Err(e) if e.kind() == ErrorKind::NotFound => Err("no such directory".to_owned()),
         // Where this cannot be known, searching it fails with the reason.
         Err(_) => Ok(path),
-    })
+    }
 }
 
 /// Parses the path of an existing file or directory.

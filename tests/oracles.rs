@@ -31,6 +31,7 @@ mod oracles {
     mod info;
     mod jit;
     mod json;
+    mod kernel_modules;
     mod main_mapping;
     mod memory_accesses;
     mod merge;

@@ -270,8 +270,8 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
             });
         });
         frames.reverse();
-        let known = frames.iter().position(|frame| frame.name == NameNumber::MAX).unwrap_or(frames.len());
-        frames.truncate(known.min(DEPTH));
+        let end = frames.iter().position(|frame| frame.name == NameNumber::MAX).unwrap_or(frames.len());
+        frames.truncate(end.min(DEPTH));
     }
 
     /// The counts of the innermost frame; `count` is added to the totals of all.

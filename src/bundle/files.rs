@@ -82,7 +82,7 @@ impl PackedObject {
                     });
                 }
                 // The vdso has no file, split DWARF is added below, and code maps belong to processes.
-                Role::RunningVdso | Role::Split | Role::JitDump | Role::PerfMap => {}
+                Role::RunningVdso | Role::Split | Role::JitDump | Role::PerfMap | Role::Source => {}
             }
         }
         for (id, path) in opened.map(OpenedObject::split_files).unwrap_or_default() {

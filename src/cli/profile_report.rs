@@ -25,7 +25,7 @@ pub(super) fn run(mut args: ReportArgs) -> Result<ExitCode, Failure> {
 /// If the arguments are invalid, the recording cannot be read, it has no such function, or the output cannot be written.
 pub(super) fn annotate(args: AnnotateArgs) -> Result<ExitCode, Failure> {
     let (has_color, has_pager) = (has_color(args.color, &args.output), !args.no_pager && is_terminal(&args.output));
-    paged(has_pager, || Ok(args.conversion(has_color, !is_utf8_locale())))
+    paged(has_pager, || args.conversion(has_color, !is_utf8_locale()).map_err(Failure::Usage))
 }
 
 /// Whether an output is a terminal.

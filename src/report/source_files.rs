@@ -1,5 +1,7 @@
 //! The texts of source files, which are searched by their recorded paths.
 
+#[cfg(feature = "cli")]
+use crate::option_values::existing_directory;
 use hashbrown::HashMap;
 use perf_symbols::object::recorded_file;
 use std::convert::Infallible;
@@ -37,6 +39,16 @@ impl FromStr for SourceDirectory {
 }
 
 impl SourceDirectory {
+    /// Parses a directory, which exists.
+    ///
+    /// # Errors
+    /// If it does not exist.
+    #[cfg(feature = "cli")]
+    pub(crate) fn existing(text: &str) -> Result<Self, String> {
+        let Ok(parsed) = text.parse::<Self>();
+        Ok(Self { directory: existing_directory(parsed.directory)?, ..parsed })
+    }
+
     /// Where a file would be in the directory: below the rest of its path, from the longest rest to its name.
     fn candidates(&self, recorded: &str) -> Vec<PathBuf> {
         let rest = match &self.from {

@@ -5,8 +5,17 @@ use crate::common::program::run_other;
 use object::elf;
 use perf_symbols::disassembly::{Disassembler, InstructionClass};
 use std::collections::HashMap;
-use std::path::Path;
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
+
+/// Code that is compared.
+enum CodeUnderTest {
+    /// Files of Debian's packages, and of the repository.
+    Files(&'static [&'static str]),
+    /// Words, and the options with which objdump reads them.
+    Words(fn() -> Vec<u8>, &'static [&'static str]),
+}
 
 /// Programs of an architecture.
 struct Case {
@@ -14,25 +23,25 @@ struct Case {
     machine: elf::Machine,
     is_64: bool,
     objdump: &'static str,
-    /// Files of Debian's packages, and of the repository.
-    files: &'static [&'static str],
+    /// The code.
+    code: CodeUnderTest,
     /// Share of instructions in percent whose texts must be equal.
     equal: f64,
     /// Mnemonics of calls.
     calls: &'static [&'static str],
 }
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 6] = [
     Case {
         name: "x86-64",
         machine: elf::EM_X86_64,
         is_64: true,
         objdump: "objdump",
-        files: &[
+        code: CodeUnderTest::Files(&[
             "/usr/lib/x86_64-linux-gnu/libc.so.6",
             "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
             "roundtrip/symbols/files/srv/sym/bin/foundry-fp",
-        ],
+        ]),
         equal: 99.99,
         calls: &["call"],
     },
@@ -41,7 +50,7 @@ const CASES: [Case; 4] = [
         machine: elf::EM_386,
         is_64: false,
         objdump: "objdump",
-        files: &["roundtrip/symbols/files/srv/sym/bin/witness-i386"],
+        code: CodeUnderTest::Files(&["roundtrip/symbols/files/srv/sym/bin/witness-i386"]),
         equal: 100.0,
         calls: &["call"],
     },
@@ -50,20 +59,60 @@ const CASES: [Case; 4] = [
         machine: elf::EM_AARCH64,
         is_64: true,
         objdump: "aarch64-linux-gnu-objdump",
-        files: &["/usr/aarch64-linux-gnu/lib/libc.so.6", "/usr/aarch64-linux-gnu/lib/libstdc++.so.6"],
-        equal: 99.8,
+        code: CodeUnderTest::Files(&[
+            "/usr/aarch64-linux-gnu/lib/libc.so.6",
+            "/usr/aarch64-linux-gnu/lib/libstdc++.so.6",
+        ]),
+        equal: 99.99,
         calls: &["bl", "blr"],
+    },
+    Case {
+        name: "SVE",
+        machine: elf::EM_AARCH64,
+        is_64: true,
+        objdump: "aarch64-linux-gnu-objdump",
+        code: CodeUnderTest::Words(words_of_vectors, &["-D", "-b", "binary", "-m", "aarch64"]),
+        equal: 99.9,
+        calls: &[],
+    },
+    Case {
+        name: "RVC",
+        machine: elf::EM_RISCV,
+        is_64: true,
+        objdump: "riscv64-linux-gnu-objdump",
+        code: CodeUnderTest::Words(compressed_words, &["-D", "-b", "binary", "-m", "riscv:rv64"]),
+        equal: 99.0,
+        calls: &["jalr"],
     },
     Case {
         name: "riscv64",
         machine: elf::EM_RISCV,
         is_64: true,
         objdump: "riscv64-linux-gnu-objdump",
-        files: &["/usr/riscv64-linux-gnu/lib/libc.so.6", "/usr/riscv64-linux-gnu/lib/libstdc++.so.6"],
+        code: CodeUnderTest::Files(&[
+            "/usr/riscv64-linux-gnu/lib/libc.so.6",
+            "/usr/riscv64-linux-gnu/lib/libstdc++.so.6",
+        ]),
         equal: 99.5,
         calls: &["jal", "jalr"],
     },
 ];
+
+/// Random words of the encodings of SVE and SVE2.
+fn words_of_vectors() -> Vec<u8> {
+    let mut state = 5_u64;
+    let mut word = || {
+        // A linear congruential generator, whose high bits are random.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    };
+    (0..100_000).flat_map(|_| (word() & !(0xf << 25) | 0b0010 << 25).to_le_bytes()).collect()
+}
+
+/// All words of compressed instructions.
+fn compressed_words() -> Vec<u8> {
+    (0..=u16::MAX).filter(|word| word & 3 != 3).flat_map(u16::to_le_bytes).collect()
+}
 
 /// RISC-V instructions with a constant, which objdump names as those without.
 const WITH_CONSTANT: [(&str, &str); 13] = [
@@ -178,7 +227,8 @@ fn parsed(line: &str, unit: usize) -> Option<(u64, Vec<u8>, &str)> {
 #[test]
 fn instructions_equal_those_of_objdump() {
     let mut failures = Vec::new();
-    for Case { name, machine, is_64, objdump, files, equal, calls } in CASES {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for Case { name, machine, is_64, objdump, code, equal, calls } in CASES {
         if !is_on_path(objdump) {
             note_missing_oracle(objdump);
             continue;
@@ -186,8 +236,16 @@ fn instructions_equal_those_of_objdump() {
         let disassembler = Disassembler::new(machine.0, is_64).expect("a disassembler");
         let (mut count, mut same, mut lengths, mut classes) = (0_u64, 0_u64, 0, 0);
         let mut others: HashMap<String, (u64, String)> = HashMap::new();
-        for file in files.iter().filter(|file| Path::new(file).is_file()) {
-            let listing = run_other(Command::new(objdump).args(["-d", "-w", "--show-raw-insn"]).arg(file));
+        let (files, options) = match code {
+            CodeUnderTest::Files(files) => (files.iter().map(PathBuf::from).collect(), &["-d"][..]),
+            CodeUnderTest::Words(words, options) => {
+                let path = directory.path().join(name);
+                fs::write(&path, words()).expect("a file");
+                (vec![path], options)
+            }
+        };
+        for file in files.iter().filter(|file| file.is_file()) {
+            let listing = run_other(Command::new(objdump).args(options).args(["-w", "--show-raw-insn"]).arg(file));
             for line in String::from_utf8_lossy(&listing.stdout).lines() {
                 let Some((address, bytes, text)) = parsed(line, disassembler.alignment().into()) else { continue };
                 // Data in code.

@@ -142,6 +142,25 @@ fn sources_are_found_in_other_directories() {
 }
 
 #[test]
+fn invalid_arguments_are_reported() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = |name: &str| directory.path().join(name).display().to_string();
+    for (arguments, message) in [
+        (["--source-dir", "/nonexistent"], "'--source-dir <[FROM=]DIR>': no such directory"),
+        (["--source-dir", "/opt=/nonexistent"], "'--source-dir <[FROM=]DIR>': no such directory"),
+        (["--context", "x"], "'--context <N>': expected a number"),
+        (["--sort", "lines"], "expected one of: address, samples"),
+        (["-o", &output("x.html")], "-o: annotated functions are text or .json; 'perfconv IN -o "),
+    ] {
+        let run = annotate("find", "words.data", &symbols("files"), &arguments);
+        assert!(run.status == 2 && run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
+    }
+    let json = output("x.json");
+    assert_eq!(annotate("find", "words.data", &symbols("files"), &["-q", "-o", &json]).status, 0);
+    serde_json::from_slice::<Value>(&fs::read(json).expect("a file")).expect("JSON");
+}
+
+#[test]
 fn answers_are_limited() {
     let (mut offset, mut shown) = (0, Vec::new());
     let all = json("find", "words.data", &[]);

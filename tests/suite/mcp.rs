@@ -128,6 +128,23 @@ fn malformed_messages_do_not_end_the_server() {
     assert_eq!((&answers[5]["id"], &answers[11]["id"], &answers[11]["result"]), (&json!(4), &json!(7), &json!({})));
 }
 
+/// Options for all answers are checked before the first question.
+#[test]
+fn invalid_options_are_reported_at_the_start() {
+    let recording = symbols("cxx.data");
+    for (option, value, message) in [
+        ("--symfz", "files", "unknown option '--symfz'; did you mean '--symfs'?"),
+        ("--symfs", "/nonexistent", "invalid value '/nonexistent' for '--symfs <DIR>': no such directory"),
+        ("--demangle", "x", "invalid value 'x' for '--demangle"),
+        ("--max-bytes", "900", "cannot be used multiple times"),
+        ("--percent-limit", "1", "'perfconv annotate', which answers 'annotate'"),
+    ] {
+        let run = run(server(&[&recording]).args(["--", option, value]));
+        assert!(run.status == 2 && run.stderr.contains(message), "{option}: {}", run.stderr);
+        assert!(run.stderr.starts_with("perfconv: after --: ") && run.stderr.lines().count() == 1, "{}", run.stderr);
+    }
+}
+
 #[test]
 fn only_permitted_files_are_read() {
     let directory = tempfile::tempdir().expect("a temporary directory");

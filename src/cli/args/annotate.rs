@@ -3,10 +3,13 @@
 use super::help::{INPUT, OUTPUT, PROFILES, REPORT, headed};
 use super::passes::ReadingPasses;
 use super::profile::{NameMapArgs, ProfileArgs};
+use super::profile_report::extension;
 use super::symbols::SymbolArgs;
 use super::{ColorArg, ConvertArgs, ReadArgs, default_input, file_mode};
 use clap::Args;
 use perf_data::container::access::FileMode;
+use perfconv::formats::FORMATS;
+use perfconv::formats::framework::table::by_file_name;
 use perfconv::formats::report::annotate::{Annotate, AnnotateContents};
 use perfconv::formats::report::{Color, FORMAT};
 use perfconv::profile::options::FunctionNames;
@@ -44,7 +47,7 @@ pub(crate) struct AnnotateArgs {
     #[command(flatten)]
     pub symbols: SymbolArgs,
 
-    /// File to write, or - for standard output
+    /// File to write, or - for standard output; .json selects JSON
     #[arg(short, long, value_name = "OUT", default_value = "-", help_heading = OUTPUT)]
     pub output: PathBuf,
 
@@ -81,14 +84,23 @@ pub(crate) struct AnnotateArgs {
 
 impl AnnotateArgs {
     /// The equivalent conversion.
-    pub(crate) fn conversion(self, has_color: bool, ascii: bool) -> ConvertArgs {
+    ///
+    /// # Errors
+    /// If the extension of the output is of a form that annotated functions do not have.
+    pub(crate) fn conversion(self, has_color: bool, ascii: bool) -> Result<ConvertArgs, String> {
         let mut annotate = Annotate::default();
         annotate.function = self.function;
         annotate.contents = self.contents;
+        if extension(&self.output).as_deref() == Some("json") {
+            annotate.contents.json = true;
+        } else if let Some((format, _)) = by_file_name(FORMATS, &self.output.to_string_lossy()) {
+            let (name, output) = (format.name, self.output.display());
+            return Err(format!("-o: annotated functions are text or .json; 'perfconv IN -o {output}' writes {name}"));
+        }
         annotate.ascii = ascii;
         annotate.source_root = self.passes.0.find.symfs.clone().filter(|root| !root.as_os_str().is_empty());
         annotate.color = if has_color { Color::Always } else { Color::Never };
-        ConvertArgs {
+        Ok(ConvertArgs {
             inputs: vec![self.input_option.unwrap_or(self.input)],
             output: Some(self.output),
             to: Some(FORMAT.name.to_owned()),
@@ -102,6 +114,6 @@ impl AnnotateArgs {
             verbose: self.verbose,
             quiet: self.quiet,
             ..ConvertArgs::default()
-        }
+        })
     }
 }

@@ -191,7 +191,7 @@ impl ReportArgs {
 }
 
 /// The extension of an output, without that of its compression.
-fn extension(output: &Path) -> Option<String> {
+pub(super) fn extension(output: &Path) -> Option<String> {
     let name = output.to_string_lossy();
     let (stem, _) = strip(&name);
     Path::new(stem).extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase())

@@ -41,13 +41,14 @@ struct Server {
 /// Answers messages until standard input ends.
 ///
 /// # Errors
-/// If a file that is named does not exist, or standard input and output fail.
+/// If a file that is named does not exist, an option after `--` is invalid, or standard input and output fail.
 pub(super) fn run(args: McpArgs) -> Result<ExitCode, Failure> {
     let mut options = args.options;
     // A recording can name any file as the source of a function.
     if !args.source {
         options.push("--no-source".into());
     }
+    tools::check_options(&options)?;
     let server = Server { readable: Readable::new(args.inputs, args.root)?, options };
     let mut input = io::stdin().lock();
     loop {

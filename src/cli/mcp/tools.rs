@@ -2,6 +2,10 @@
 
 use super::protocol::{Code, Problem};
 use super::readable::Readable;
+use crate::cli::args::{self, Cli};
+use crate::cli::failure::Failure;
+use crate::cli::usage;
+use clap::FromArgMatches;
 use serde_json::{Map, Value, json};
 use std::env;
 use std::ffi::OsString;
@@ -267,6 +271,30 @@ impl Tool {
         arguments.push(file.into());
         Ok((arguments, max_bytes))
     }
+}
+
+/// Checks that the commands of all questions accept these options.
+///
+/// # Errors
+/// If one rejects them.
+pub(super) fn check_options(options: &[OsString]) -> Result<(), Failure> {
+    // Arguments are only parsed: no file is read.
+    const ANY: &str = ".";
+    let readable = Readable::new(vec![ANY.into()], None)?;
+    for tool in TOOLS {
+        let required = tool.parameters.iter().filter(|parameter| parameter.is_required);
+        let given = required.map(|parameter| (parameter.name.to_owned(), ANY.into())).collect();
+        let (arguments, _) = tool.arguments(&given, &readable).map_err(Failure::Failed)?;
+        let words = [OsString::from("perfconv")].into_iter().chain(arguments).chain(options.iter().cloned());
+        let parsed = args::command::<Cli>().try_get_matches_from(words);
+        if let Err(error) = parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+            let Tool { name, command, .. } = tool;
+            let message = usage::message(&error);
+            let problem = message.lines().next().unwrap_or_default();
+            return Err(Failure::Usage(format!("after --: {problem} ('perfconv {command}', which answers '{name}')")));
+        }
+    }
+    Ok(())
 }
 
 fn text(description: &str) -> Value {

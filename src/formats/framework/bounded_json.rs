@@ -27,7 +27,7 @@ pub(crate) fn write(report: Value, offset: Option<u32>, max_bytes: Option<u32>, 
 }
 
 /// Omits the entries of lists before an offset, and as many at their ends as exceed the limit. The number of those that follow is in
-/// `omitted`, the offset at which they begin in `next_offset`. Facts of the recording are omitted if they exceed half of the limit,
+/// `omitted`, the offset at which they begin, the same in all lists, in `next_offset`. Facts of the recording are omitted if they exceed half of the limit,
 /// events a third, and annotated functions a sixth of it.
 fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
     bounded_lists(report, &LISTS, offset, max_bytes)
@@ -65,7 +65,6 @@ fn bounded_lists(report: Value, lists: &[&str], offset: usize, max_bytes: usize)
         Some(Value::Object(omitted)) => omitted,
         _ => Map::new(),
     };
-    let mut next_offset = None;
     for name in ["facts", "warnings"] {
         if size(&Value::from(object.clone())) > max_bytes / 2
             && let Some(removed) = object.remove(name)
@@ -88,35 +87,37 @@ fn bounded_lists(report: Value, lists: &[&str], offset: usize, max_bytes: usize)
         }
     }
     let other = size(&Value::from(object.clone())) + size(&Value::from(omitted.clone()));
-    let mut room = max_bytes.saturating_sub(other + 130);
-    let mut left = lists.len();
-    for (name, list) in lists {
-        let Value::Array(entries) = list else { continue };
-        let (count, share) = (entries.len(), room / left);
-        let mut used = 0;
-        let mut shown = Vec::new();
-        for mut entry in entries.into_iter().skip(offset) {
-            shorten(&mut entry, max_bytes / TEXT_SHARE);
-            used += size(&entry) + 1;
-            if used > share && !shown.is_empty() {
-                break;
-            }
-            shown.push(entry);
+    let room = max_bytes.saturating_sub(other + 130);
+    let is_list = |(name, list)| match list {
+        Value::Array(entries) => Some((name, entries)),
+        _ => None,
+    };
+    let mut lists: Vec<(&str, Vec<Value>)> = lists.into_iter().filter_map(is_list).collect();
+    let longest = lists.iter().map(|(_, entries)| entries.len()).max().unwrap_or(0);
+    let (mut used, mut end) = (0, offset);
+    while end < longest {
+        for entry in lists.iter_mut().filter_map(|(_, entries)| entries.get_mut(end)) {
+            shorten(entry, max_bytes / TEXT_SHARE);
+            used += size(entry) + 1;
         }
-        let end = count.min(offset + shown.len());
-        if end < count {
-            omitted.insert(name.to_owned(), (count - end).into());
-            next_offset = Some(next_offset.map_or(end, |other: usize| other.min(end)));
+        if used > room && end > offset {
+            break;
         }
-        room = room.saturating_sub(used);
-        left -= 1;
+        end += 1;
+    }
+    for (name, mut entries) in lists {
+        if end < entries.len() {
+            omitted.insert(name.to_owned(), (entries.len() - end).into());
+        }
+        entries.truncate(end);
+        let shown = entries.split_off(offset.min(entries.len()));
         object.insert(name.to_owned(), shown.into());
     }
     if !omitted.is_empty() {
         object.insert("omitted".to_owned(), omitted.into());
     }
-    if let Some(next_offset) = next_offset {
-        object.insert("next_offset".to_owned(), next_offset.into());
+    if end < longest {
+        object.insert("next_offset".to_owned(), end.into());
     }
     object.into()
 }
@@ -167,6 +168,29 @@ mod tests {
             assert_eq!(shown.len(), names);
             assert!((0..).zip(&shown).all(|(index, name): (usize, _)| name.starts_with(&index.to_string())));
         }
+    }
+
+    #[test]
+    fn lists_of_different_lengths_end_at_the_same_offset() {
+        let list = |count: usize| -> Vec<_> {
+            (0..count).map(|at| json!({ "address": at, "text": "x".repeat(40) })).collect()
+        };
+        let report = json!({ "lines": list(50), "blocks": list(9), "loops": [] });
+        let (mut offset, mut shown) = (0, [0, 0]);
+        loop {
+            let part = bounded(report.clone(), offset, 1200);
+            assert!(size(&part) <= 1200, "{} bytes", size(&part));
+            for (name, shown) in ["lines", "blocks"].iter().zip(&mut shown) {
+                for entry in part[name].as_array().unwrap() {
+                    assert_eq!(entry["address"], *shown);
+                    *shown += 1;
+                }
+            }
+            let Some(next) = part["next_offset"].as_u64() else { break };
+            offset = next as usize;
+            assert_eq!(shown, [offset, offset.min(9)]);
+        }
+        assert_eq!(shown, [50, 9]);
     }
 
     #[test]

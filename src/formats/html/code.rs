@@ -13,6 +13,7 @@ use perf_data::printable;
 use perf_data::session::names::NameId;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// Number of functions whose code a page contains, those with the most own samples.
 const MAX_FUNCTIONS: usize = 200;
@@ -52,13 +53,15 @@ impl EmbeddedCode {
             false => SourceFiles::none(),
         };
         if has_source {
-            annotation.add_embedded_sources(profile, &mut files);
+            annotation.add_missing_sources(profile, &mut files);
         }
         let event = |name: &str| tree.events.iter().position(|event| event == name);
         let events: Vec<_> =
             annotation.events.iter().map(|&(index, _)| event(&tables.events[index as usize].name)).collect();
         let (mut functions, mut addresses, mut texts, mut positions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut position_ids: HashMap<&CodePosition, u64> = HashMap::new();
+        // Instructions of a line share its position: its texts are compared once.
+        let mut by_pointer: HashMap<*const CodePosition, u64> = HashMap::new();
         let (mut described, mut samples, mut latest) = (Vec::new(), Vec::new(), 0);
         for function in &annotation.functions {
             let [name, dso] = [function.name, function.dso].map(|name| strings.text_id(&locations.text(name)));
@@ -82,9 +85,11 @@ impl EmbeddedCode {
                 before = instruction.address;
                 texts.push(optional(strings, instruction.text.as_deref().filter(|_| has_code)));
                 let next = position_ids.len() as u64;
-                positions.push(*position_ids.entry(&instruction.position).or_insert_with(|| {
-                    described.extend(describe(&instruction.position, &mut files, strings));
-                    next
+                positions.push(*by_pointer.entry(Arc::as_ptr(&instruction.position)).or_insert_with(|| {
+                    *position_ids.entry(&*instruction.position).or_insert_with(|| {
+                        described.extend(describe(&instruction.position, &mut files, strings));
+                        next
+                    })
                 }));
                 let number = addresses.len() - 1;
                 for (usage, event) in instruction.usage.iter().zip(&events) {

@@ -79,7 +79,7 @@ pub struct Html {
     pub ratio: Option<String>,
 
     /// Directory with source files, for their recorded directory FROM or for any; may be repeated.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "[FROM=]DIR"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "[FROM=]DIR", value_parser = SourceDirectory::existing))]
     pub source_dir: Vec<SourceDirectory>,
 }
 

@@ -3,13 +3,14 @@
 //! Each block begins at the target of a branch and ends at the source of the next one, from the oldest branch to the sample. The bytes
 //! are those of the recorded files: where a file is missing, or its code is not that of the branches, the block is omitted.
 
-use super::fields::FieldSet;
+use super::call_chain::last_component;
+use super::fields::{FieldSet, SRCLINE};
 use super::printer::Printer;
 use crate::formats::framework::sample_writer::SampleState;
 use crate::profile::intern::mappings::Mappings;
 use crate::profile::intern::stacks::{FrameId, Stacks};
 use crate::profile::symbolize::function_name::with_version;
-use crate::profile::symbolize::symbols::FunctionId;
+use crate::profile::symbolize::symbols::{FunctionId, Line};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use hashbrown::HashMap;
 use perf_data::abi::sample::branch::BranchFlags;
@@ -41,6 +42,8 @@ const TEXTS: FieldSet = FieldSet::from_names(&["brstackdisasm"]);
 /// Code of blocks.
 pub(super) struct BlockCode {
     sources: SymbolSources,
+    /// Whether source files are printed without their directories.
+    has_short_paths: bool,
     files: Option<BlockFiles>,
     blocks: HashMap<BlockKey, Rc<Block>>,
 }
@@ -76,6 +79,8 @@ struct BlockInstruction {
     text: String,
     /// Its function.
     symbol: Option<BlockSymbol>,
+    /// Its source file and line: the function whose code it is, which may be inlined, and the line.
+    line: Option<Line>,
 }
 
 #[derive(Clone, Copy)]
@@ -104,8 +109,8 @@ struct Listing {
 
 impl BlockCode {
     /// Code that is looked up with symbols.
-    pub(super) fn new(sources: &SymbolSources) -> Self {
-        Self { sources: sources.clone(), files: None, blocks: HashMap::new() }
+    pub(super) fn new(sources: &SymbolSources, has_short_paths: bool) -> Self {
+        Self { sources: sources.clone(), has_short_paths, files: None, blocks: HashMap::new() }
     }
 
     /// The instructions from `start` to the one at `end`; `None` if the code is unknown.
@@ -152,8 +157,17 @@ impl BlockCode {
                 BlockSymbol { function, start, offset }
             };
             instruction.symbol = function.zip(symbols.symbol_offset(id)).map(symbol);
+            instruction.line = symbols.lines(id).first().copied();
         }
         block
+    }
+
+    /// The source file of a line; `None` if it is unknown.
+    fn source_file(&self, line: Line) -> Option<Cow<'_, str>> {
+        let symbols = self.files.as_ref().map(|files| files.symbolization.symbols())?;
+        let path = symbols.name(symbols.function(line.function)?.file);
+        let path = if self.has_short_paths { last_component(path) } else { path };
+        (!path.is_empty()).then(|| String::from_utf8_lossy(path))
     }
 
     /// The name of a function.
@@ -195,7 +209,7 @@ fn decoded(disassembler: Disassembler, bytes: &[u8], key: BlockKey) -> Block {
         let hex = rest[..usize::from(len)].iter().map(|byte| format!("{byte:02x} ")).collect();
         let is_branch = |instruction: Instruction| instruction.class != InstructionClass::Other;
         let is_branch = instruction.is_some_and(is_branch);
-        block.instructions.push(BlockInstruction { address, len, is_branch, hex, text, symbol: None });
+        block.instructions.push(BlockInstruction { address, len, is_branch, hex, text, symbol: None, line: None });
         block.limit += u64::from(len);
         if len == 0 {
             break;
@@ -291,9 +305,15 @@ impl Listing {
         let name = code.name(symbol.function);
         // Writing to a vector cannot fail.
         let _ = match symbol.offset {
-            0 => writeln!(out, "\t{name}:"),
-            offset => writeln!(out, "\t{name}{offset:+}:"),
+            0 => write!(out, "\t{name}:"),
+            offset => write!(out, "\t{name}{offset:+}:"),
         };
+        if let Some(line) = instruction.line.filter(|_| self.fields.has(SRCLINE))
+            && let Some(file) = code.source_file(line)
+        {
+            let _ = write!(out, "\t{file}:{}", line.line);
+        }
+        out.push(b'\n');
     }
 
     /// Address and instruction.

@@ -259,7 +259,7 @@ fn source_file<'a>(line: &Line, symbols: &'a Symbols) -> Option<&'a [u8]> {
     file.filter(|file| !file.is_empty() && line.line != 0)
 }
 
-fn last_component(path: &[u8]) -> &[u8] {
+pub(super) fn last_component(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 

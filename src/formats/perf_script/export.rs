@@ -107,7 +107,7 @@ pub(super) fn begin<'a>(
         has_short_source_paths: format.has_short_source_paths,
         has_perf_errors: format.has_perf_errors,
         #[cfg(feature = "disassembly")]
-        block_code: BlockCode::new(&options.symbols),
+        block_code: BlockCode::new(&options.symbols, format.has_short_source_paths),
     };
     sample_writer::begin(script, true, out, options)
 }

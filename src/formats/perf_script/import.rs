@@ -189,7 +189,11 @@ impl Reader {
     /// Whether a line has an instruction between branches, or is one of those around them.
     fn is_instruction_line(&self, text: &str, is_frame: bool) -> bool {
         let Some(rest) = text.strip_prefix('\t') else { return false };
-        if is_frame { rest.contains('\t') } else { rest.ends_with(':') || self.skipped.instructions > 0 }
+        if is_frame {
+            rest.contains('\t')
+        } else {
+            rest.ends_with(':') || rest.contains(":\t") || self.skipped.instructions > 0
+        }
     }
 
     /// A line that does not have the form of a frame of a call chain.

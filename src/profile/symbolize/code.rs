@@ -131,9 +131,15 @@ impl CodeSources {
         self.symbolizers.iter().find_map(|symbolizer| symbolizer.code_from(key, &addresses, len))
     }
 
-    /// Source lines and inlined functions of addresses of functions: for each function, by the index of the address.
-    pub(crate) fn lines(&self, functions: &[(&CodeFunction, Vec<u64>)]) -> Vec<Symbols> {
-        let mut list: Vec<Symbols> = functions.iter().map(|_| Symbols::default()).collect();
+    /// Source lines and inlined functions of addresses of functions. Addresses are numbered across functions.
+    pub(crate) fn lines(&self, functions: &[(&CodeFunction, Vec<u64>)]) -> Symbols {
+        let mut symbols = Symbols::default();
+        let mut first = 0;
+        let mut firsts = Vec::with_capacity(functions.len());
+        for (_, addresses) in functions {
+            firsts.push(first);
+            first += addresses.len() as u32;
+        }
         for (number, symbolizer) in self.symbolizers.iter().enumerate() {
             let indexes: Vec<usize> =
                 (0..functions.len()).filter(|&index| functions[index].0.symbolizer == number).collect();
@@ -146,28 +152,29 @@ impl CodeSources {
                 continue;
             }
             let resolved = symbolizer.resolve(&requests);
-            for (number, &index) in indexes.iter().enumerate() {
-                let (symbols, mut copy) = (&mut list[index], Copy::new(&resolved.symbols));
+            let (mut copy, mut lines) = (Copy::new(&resolved.symbols), Vec::new());
+            for (request, &index) in indexes.iter().enumerate() {
                 for address in 0..functions[index].1.len() {
-                    let frames = resolved.symbols.frames(number, address).iter();
-                    let lines: Vec<_> = frames.filter_map(|frame| copy.line(frame, symbols)).collect();
-                    symbols.set_lines(address as u32, &lines, None);
+                    let frames = resolved.symbols.frames(request, address).iter();
+                    lines.clear();
+                    lines.extend(frames.filter_map(|frame| copy.line(frame, &mut symbols)));
+                    symbols.set_lines(firsts[index] + address as u32, &lines, None);
                 }
             }
         }
-        list
+        symbols
     }
 
-    /// The texts of the source files of addresses of functions, where debug information contains them.
-    pub(crate) fn embedded_sources(&self, addresses: &[(&CodeFunction, u64)]) -> Vec<Option<Vec<u8>>> {
+    /// The texts of source files, each with an address of its code in a function, from debug information or a server.
+    pub(crate) fn sources(&self, files: &[(&CodeFunction, u64, &str)]) -> Vec<Option<Vec<u8>>> {
         let mut by_object: HashMap<(usize, &ObjectKey), Vec<usize>> = HashMap::new();
-        for (index, (function, _)) in addresses.iter().enumerate() {
+        for (index, (function, ..)) in files.iter().enumerate() {
             by_object.entry((function.symbolizer, &function.key)).or_default().push(index);
         }
-        let mut texts = vec![None; addresses.len()];
+        let mut texts = vec![None; files.len()];
         for ((symbolizer, key), indexes) in by_object {
-            let list: Vec<u64> = indexes.iter().map(|&index| addresses[index].1).collect();
-            let sources = self.symbolizers[symbolizer].embedded_sources(key, &list);
+            let list: Vec<(u64, &str)> = indexes.iter().map(|&index| (files[index].1, files[index].2)).collect();
+            let sources = self.symbolizers[symbolizer].sources(key, &list);
             indexes.into_iter().zip(sources).for_each(|(index, text)| texts[index] = text);
         }
         texts

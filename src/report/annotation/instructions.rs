@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 use perf_symbols::symbol::code::FunctionCode;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Addresses with samples, with the positions of the frames there.
 pub(super) fn sampled(addresses: impl Iterator<Item = (u64, u32)>, locations: &Locations) -> Vec<AnnotatedInstruction> {
@@ -22,11 +23,11 @@ pub(super) fn sampled(addresses: impl Iterator<Item = (u64, u32)>, locations: &L
         let list = locations.frame_locations(frame);
         let innermost = list.first().map(|&id| locations.get(id));
         let inlined = list.iter().take(list.len().saturating_sub(1));
-        CodePosition {
+        Arc::new(CodePosition {
             file: innermost.map(|location| locations.text(location.file).into_owned()).unwrap_or_default(),
             line: innermost.map_or(0, |location| location.line),
             inlined: inlined.map(function).collect(),
-        }
+        })
     };
     let address = |(address, frame): (u64, u32)| AnnotatedInstruction {
         address,
@@ -41,31 +42,50 @@ pub(super) fn sampled(addresses: impl Iterator<Item = (u64, u32)>, locations: &L
     frames.into_iter().map(address).collect()
 }
 
-/// Names of functions: those of an instruction are mostly those of the one before, and take long to shorten.
-type FunctionNames = HashMap<FunctionId, InlinedFunction>;
-
-/// The position of an address, which has a number in `symbols`.
-fn position(symbols: &Symbols, number: u32, names: &mut FunctionNames) -> CodePosition {
-    let lines = symbols.lines(number);
-    let Some(innermost) = lines.first() else { return CodePosition::default() };
-    let file = symbols.function(innermost.function).map_or(&b""[..], |function| symbols.name(function.file));
-    CodePosition {
-        file: String::from_utf8_lossy(file).into_owned(),
-        line: innermost.line,
-        inlined: lines[..lines.len() - 1]
-            .iter()
-            .map(|line| function_names(symbols, line.function, names).clone())
-            .collect(),
-    }
+/// Positions of addresses that are numbered in symbols.
+struct Positions<'a> {
+    symbols: &'a Symbols,
+    /// Names of functions, which take long to shorten.
+    names: HashMap<FunctionId, InlinedFunction>,
+    /// By function and line: instructions of a line share its texts.
+    shared: HashMap<Box<[(FunctionId, i64)]>, Arc<CodePosition>>,
 }
 
-/// The names of a function; empty if they are unknown.
-fn function_names<'n>(symbols: &Symbols, id: FunctionId, names: &'n mut FunctionNames) -> &'n InlinedFunction {
-    names.entry(id).or_insert_with(|| {
-        let function = symbols.function(id).copied();
-        let shown = function.and_then(|function| ShownFunction::new(function, symbols, CodeKind::Native));
-        shown.map(|ShownFunction { full, short }| InlinedFunction { name: full, short: short.text }).unwrap_or_default()
-    })
+impl<'a> Positions<'a> {
+    fn new(symbols: &'a Symbols) -> Self {
+        Self { symbols, names: HashMap::new(), shared: HashMap::new() }
+    }
+
+    /// The position of an address.
+    fn position(&mut self, number: u32) -> Arc<CodePosition> {
+        let lines = self.symbols.lines(number);
+        let Some(innermost) = lines.first() else { return Arc::default() };
+        let key: Box<[_]> = lines.iter().map(|line| (line.function, line.line)).collect();
+        if let Some(position) = self.shared.get(&key) {
+            return Arc::clone(position);
+        }
+        let file = self.symbols.function(innermost.function);
+        let file = file.map_or(&b""[..], |function| self.symbols.name(function.file));
+        let position = Arc::new(CodePosition {
+            file: String::from_utf8_lossy(file).into_owned(),
+            line: innermost.line,
+            inlined: lines[..lines.len() - 1].iter().map(|line| self.function_names(line.function).clone()).collect(),
+        });
+        self.shared.insert(key, Arc::clone(&position));
+        position
+    }
+
+    /// The names of a function; empty if they are unknown.
+    fn function_names(&mut self, id: FunctionId) -> &InlinedFunction {
+        let Self { symbols, names, .. } = self;
+        names.entry(id).or_insert_with(|| {
+            let function = symbols.function(id).copied();
+            let shown = function.and_then(|function| ShownFunction::new(function, symbols, CodeKind::Native));
+            shown
+                .map(|ShownFunction { full, short }| InlinedFunction { name: full, short: short.text })
+                .unwrap_or_default()
+        })
+    }
 }
 
 /// The instructions of functions, or for each the reason if they cannot be decoded.
@@ -86,31 +106,39 @@ pub(super) fn disassembled(
     let symbols = sources.lines(&requests);
     let named =
         functions.iter().zip(&mut results).filter_map(|(function, result)| Some((function, result.as_mut().ok()?)));
-    for ((function, instructions), ((_, addresses), symbols)) in named.zip(requests.iter().zip(&symbols)) {
+    let mut positions = Positions::new(&symbols);
+    let mut first = 0;
+    for ((function, instructions), (_, addresses)) in named.zip(&requests) {
         let targets = &addresses[instructions.len()..];
-        name(function, instructions, targets, symbols);
+        name(function, instructions, targets, (first, &mut positions));
+        first += addresses.len() as u32;
     }
     results
 }
 
-/// Adds the positions of instructions, and the names of the functions that they call. `symbols` has those of the instructions, then
-/// those of the targets.
-fn name(function: &CodeFunction, instructions: &mut Vec<AnnotatedInstruction>, targets: &[u64], symbols: &Symbols) {
-    let first_target = instructions.len();
+/// Adds the positions of instructions, and the names of the functions that they call. From the number `first` on, symbols are of the
+/// instructions, then of the targets.
+fn name(
+    function: &CodeFunction,
+    instructions: &mut Vec<AnnotatedInstruction>,
+    targets: &[u64],
+    (first, positions): (u32, &mut Positions<'_>),
+) {
+    let symbols = positions.symbols;
+    let first_target = first + instructions.len() as u32;
     if function.code.has_open_end {
         // The function ends where another one begins.
         let outermost = |number: u32| symbols.frame_function(number).map(|function| function.system_name);
-        let count = (0..instructions.len() as u32).take_while(|&number| outermost(number) == outermost(0)).count();
+        let count = (first..first_target).take_while(|&number| outermost(number) == outermost(first)).count();
         instructions.truncate(count);
     }
-    let mut names = FunctionNames::new();
-    for (number, instruction) in (0..).zip(&mut *instructions) {
-        instruction.position = position(symbols, number, &mut names);
+    for (number, instruction) in (first..).zip(&mut *instructions) {
+        instruction.position = positions.position(number);
     }
     for instruction in instructions {
         let number = instruction.target.and_then(|target| targets.binary_search(&target).ok());
-        let called = number.and_then(|number| symbols.lines((first_target + number) as u32).last());
-        let name = called.map_or("", |called| &function_names(symbols, called.function, &mut names).short);
+        let called = number.and_then(|number| symbols.lines(first_target + number as u32).last());
+        let name = called.map_or("", |called| &positions.function_names(called.function).short);
         if let Some(text) = instruction.text.as_mut().filter(|_| !name.is_empty()) {
             // As objdump does: `call 0x1150 <find>`.
             *text += &format!(" <{name}>");
@@ -154,7 +182,7 @@ fn decoded(code: &FunctionCode, machine: Option<u16>) -> Result<Vec<AnnotatedIns
             text: Some(if decoded.is_some() { text } else { "(bad)".to_owned() }),
             target: decoded.and_then(|decoded| decoded.target),
             is_jump: matches!(class, InstructionClass::Jump | InstructionClass::ConditionalJump),
-            position: CodePosition::default(),
+            position: Arc::default(),
             has_inner_samples: false,
             usage: Vec::new(),
         });

@@ -22,6 +22,7 @@ use perf_symbols::symbol::code::MissingCode;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// The order of blocks.
@@ -82,7 +83,7 @@ pub(crate) struct AnnotatedInstruction {
     /// Whether it may jump within the function.
     pub is_jump: bool,
     /// Where it is from.
-    pub position: CodePosition,
+    pub position: Arc<CodePosition>,
     /// Whether samples are at an address inside of it, where no instruction begins.
     pub has_inner_samples: bool,
     /// Counts of samples, by event.
@@ -113,7 +114,7 @@ pub(crate) struct InlinedFunction {
 #[derive(Debug, Default)]
 pub(crate) struct CodeBlock {
     /// The position.
-    pub position: CodePosition,
+    pub position: Arc<CodePosition>,
     /// Indexes of its instructions.
     pub instructions: Vec<usize>,
     /// Counts of samples, by event.
@@ -206,10 +207,10 @@ impl Annotation {
         annotation
     }
 
-    /// Adds the texts of source files with samples that are not found, but that debug information contains.
-    pub(crate) fn add_embedded_sources(&self, profile: &Profile, files: &mut SourceFiles<'_>) {
+    /// Adds the texts of source files with samples that are not found, but that debug information contains or a server has.
+    pub(crate) fn add_missing_sources(&self, profile: &Profile, files: &mut SourceFiles<'_>) {
         let Some(sources) = &profile.tables.code else { return };
-        let (mut names, mut addresses) = (Vec::new(), Vec::new());
+        let mut wanted = Vec::new();
         for function in &self.functions {
             let Some(code) = function.code.and_then(|index| self.code.get(index)) else { continue };
             let mut missing: BTreeMap<&str, u64> = BTreeMap::new();
@@ -219,12 +220,9 @@ impl Annotation {
                     missing.entry(file).or_insert(instruction.address);
                 }
             }
-            for (name, address) in missing {
-                names.push(name);
-                addresses.push((code, address));
-            }
+            wanted.extend(missing.into_iter().map(|(name, address)| (code, address, name)));
         }
-        for (name, text) in names.into_iter().zip(sources.embedded_sources(&addresses)) {
+        for ((.., name), text) in wanted.iter().zip(sources.sources(&wanted)) {
             if let Some(text) = text {
                 files.add(name, &text);
             }
@@ -454,10 +452,10 @@ fn blocks(instructions: &[AnnotatedInstruction], order: BlockOrder) -> Vec<CodeB
         let position = &instruction.position;
         let number = match order {
             BlockOrder::Address => blocks.len().checked_sub(1).filter(|&last| blocks[last].position == *position),
-            BlockOrder::Samples => by_position.get(position).copied(),
+            BlockOrder::Samples => by_position.get(&**position).copied(),
         };
         let number = number.unwrap_or_else(|| {
-            blocks.push(CodeBlock { position: position.clone(), ..CodeBlock::default() });
+            blocks.push(CodeBlock { position: Arc::clone(position), ..CodeBlock::default() });
             by_position.insert(position, blocks.len() - 1);
             blocks.len() - 1
         });

@@ -15,6 +15,7 @@
 //! are those of objdump, as far as the crates that write them agree with it.
 
 mod aarch64;
+mod aarch64_text;
 mod riscv;
 mod riscv_text;
 mod x86;

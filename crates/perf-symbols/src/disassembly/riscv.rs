@@ -85,10 +85,21 @@ impl RiscV {
     }
 }
 
-/// The text of `c.and`, which riscv-isa 0.3.1 does not know.
-fn and_text(code: u16) -> Option<String> {
-    let [to, other] = [code >> 7, code >> 2].map(|register| 8 + (register & 7));
-    (code & 0xfc63 == 0x8c61).then(|| format!("and x{to}, x{to}, x{other}"))
+impl RiscV {
+    /// The text of compressed instructions that riscv-isa 0.3.1 does not know: `c.and`, and shifts by 32 and more.
+    fn compressed_text(&self, code: u16) -> Option<String> {
+        let [to, other] = [code >> 7, code >> 2].map(|register| 8 + (register & 7));
+        let register = code >> 7 & 0x1f;
+        let distance = (code >> 7 & 0x20) | (code >> 2 & 0x1f);
+        let is_long = distance >= 32 && self.xlen == Xlen::Rv64;
+        match (code & 3, code >> 13, code >> 10 & 3) {
+            (1, 4, 0) if is_long => Some(format!("srli x{to}, x{to}, {distance}")),
+            (1, 4, 1) if is_long => Some(format!("srai x{to}, x{to}, {distance}")),
+            (1, 4, 3) if code & 0x1060 == 0x60 => Some(format!("and x{to}, x{to}, x{other}")),
+            (2, 0, _) if is_long && register != 0 => Some(format!("slli x{register}, x{register}, {distance}")),
+            _ => None,
+        }
+    }
 }
 
 impl Decode for RiscV {
@@ -127,7 +138,7 @@ impl Decode for RiscV {
         };
         let Some(Instruction { len, target: jump, .. }) = self.decode(bytes, address) else { return };
         let decoded = match len {
-            2 => and_text(u16::from_le_bytes([bytes[0], bytes[1]])),
+            2 => self.compressed_text(u16::from_le_bytes([bytes[0], bytes[1]])),
             _ => None,
         };
         let decoded =
@@ -137,6 +148,13 @@ impl Decode for RiscV {
                 let (name, operands) = decoded.split_once(' ').unwrap_or((&decoded, ""));
                 let ordering = ["", ".rl", ".aq", ".aqrl"][usize::from(bytes[3] >> 1 & 3)];
                 *text += &objdump_text(&format!("{name}{ordering} {operands}"), jump);
+            }
+            Some(decoded) if len == 4 && decoded.starts_with("fcvt.") => {
+                // The rounding mode, unless it is the dynamic one. Conversions that cannot be inexact have none.
+                let mode = ["rne", "rtz", "rdn", "rup", "rmm", "", "", ""][usize::from(bytes[1] >> 4 & 7)];
+                let is_to_integer = decoded.starts_with("fcvt.w") || decoded.starts_with("fcvt.l");
+                let mode = if mode.is_empty() || !is_to_integer { String::new() } else { format!(",{mode}") };
+                *text += &format!("{}{mode}", objdump_text(&decoded, jump));
             }
             Some(decoded) if decoded != "unimp" => *text += &objdump_text(&decoded, jump),
             _ if len == 2 => *text += &format!(".2byte {:#06x}", u16::from_le_bytes([bytes[0], bytes[1]])),

@@ -56,6 +56,13 @@ pub(super) fn objdump_text(text: &str, target: Option<u64>) -> String {
         ("blt", ["zero", register, target]) => ("bgtz", vec![register, target]),
         ("blt", [register, "zero", target]) => ("bltz", vec![register, target]),
         ("fence", ["iorw", "iorw"]) => ("fence", vec![]),
+        ("csrrs", [to, "1", "zero"]) => ("frflags", vec![to]),
+        ("csrrs", [to, "2", "zero"]) => ("frrm", vec![to]),
+        ("csrrs", [to, "3", "zero"]) => ("frcsr", vec![to]),
+        ("csrrw", ["zero", "1", from]) => ("fsflags", vec![from]),
+        ("csrrw", ["zero", "2", from]) => ("fsrm", vec![from]),
+        ("csrrw", ["zero", "3", from]) => ("fscsr", vec![from]),
+        ("csrrs", ["zero", "1", from]) => ("csrs", vec!["fflags", from]),
         ("csrrs", [to, register, "zero"]) => ("csrr", vec![to, register]),
         ("csrrw", ["zero", register, from]) => ("csrw", vec![register, from]),
         ("fsgnj.s" | "fsgnj.d" | "fsgnjn.s" | "fsgnjn.d" | "fsgnjx.s" | "fsgnjx.d", [to, from, same])

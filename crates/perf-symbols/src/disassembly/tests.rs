@@ -58,7 +58,20 @@ fn aarch64_instructions() {
         (0xd65f_03c0, Return, None, "ret"),
         (0xd400_0001, System, None, "svc #0x0"),
         (0x9000_0bd0, Other, None, "adrp x16, 0x179000"),
-        (0xe400_e000, Other, None, ".inst 0xe400e000"),
+        (0x9280_0003, Other, None, "mov x3, #0xffffffffffffffff"),
+        (0x1e6e_1001, Other, None, "fmov d1, #1.000000000000000000e+00"),
+        (0x4c40_2000, Other, None, "ld1 {v0.16b-v3.16b}, [x0]"),
+        // SVE and SVE2.
+        (0xe400_e000, Other, None, "st1b {z0.b}, p0, [x0]"),
+        (0x2522_1ce1, Other, None, "whilelo p1.b, x7, x2"),
+        (0x0570_134c, Other, None, "ext z12.b, {z26.b, z27.b}, #0x84"),
+        (0xa522_3211, Other, None, "ld1row {z17.s}, p4/z, [x16, #0x40]"),
+        (0x046d_a2c1, Other, None, "adr z1.d, [z22.d, z13.d, uxtw]"),
+        (0xe471_7f15, Other, None, "st4b {z21.b-z24.b}, p7, [x24, x17]"),
+        (0x25f5_5461, Other, None, "psel p1, p5, p3.b[w13, 14]"),
+        (0xa520_0dc8, Other, None, "ld1row {z8.s}, p3/z, [x14, x0, lsl #0x2]"),
+        // SME.
+        (0x8099_e842, Other, None, ".inst 0x8099e842"),
     ];
     for (code, class, target, text) in cases {
         let (decoded_class, decoded_target, decoded_text) = decoded(elf::EM_AARCH64, true, &code.to_le_bytes());
@@ -83,6 +96,12 @@ fn riscv_instructions() {
         (&[0x73, 0, 0, 0], System, None, "ecall"),
         (&[0xf5, 0x8f], Other, None, "and a5,a5,a3"),
         (&[0x13, 0x17, 0x0b, 0x02], Other, None, "slli a4,s6,0x20"),
+        (&[0x02, 0x16], Other, None, "slli a2,a2,0x20"),
+        (&[0x81, 0x93], Other, None, "srli a5,a5,0x20"),
+        (&[0x7d, 0x97], Other, None, "srai a4,a4,0x3f"),
+        (&[0x73, 0x20, 0x17, 0x00], Other, None, "csrs fflags,a4"),
+        (&[0x73, 0x2b, 0x20, 0x00], Other, None, "frrm s6"),
+        (&[0xd3, 0x17, 0x35, 0xc2], Other, None, "fcvt.lu.d a5,fa0,rtz"),
         (&[0xaf, 0x26, 0xe4, 0x1c], Other, None, "sc.w.aq a3,a4,(s0)"),
         (&[0x02, 0x90], System, None, "ebreak"),
         (&[0x57, 0x70, 0x00, 0x0c], Other, None, ".4byte 0x0c007057"),

@@ -108,15 +108,19 @@ impl Symbolizer {
         object.code_from(address, len)
     }
 
-    /// The texts of the source files of addresses, as the symbol table states them, where debug information contains them.
-    pub fn embedded_sources(&self, key: &ObjectKey, addresses: &[u64]) -> Vec<Option<Vec<u8>>> {
+    /// The texts of source files, each with an address of its code as the symbol table states it: as debug information contains them,
+    /// or else from a server, if downloads are permitted.
+    pub fn sources(&self, key: &ObjectKey, files: &[(u64, &str)]) -> Vec<Option<Vec<u8>>> {
         let mut texts = Vec::new();
         if let (Some(object), _) = self.find(key) {
             object.with_lookup(&mut |lookup| {
-                texts = addresses.iter().map(|&address| lookup.source(address)).collect();
+                texts = files.iter().map(|&(address, _)| lookup.source(address)).collect();
             });
+            for (text, (_, path)) in texts.iter_mut().zip(files).filter(|(text, _)| text.is_none()) {
+                *text = object.fetch_source(path);
+            }
         }
-        texts.resize(addresses.len(), None);
+        texts.resize(files.len(), None);
         texts
     }
 }

@@ -2,19 +2,25 @@
 
 use super::arena::Arena;
 use super::code::{self, FunctionCode, MissingCode};
-use super::dwarf::{self, DwarfFiles, DwarfLookup};
-use super::find::attempt::Attempt;
+use super::dwarf::{self, DwarfCache, DwarfFiles, DwarfLookup};
+use super::find::attempt::{Attempt, Role};
 use super::find::candidate_paths::SplitUnit;
+use super::find::fetch::Wanted;
 use super::find::search::{Search, split_dwarf};
 use super::find::{Policy, SearchOptions};
 use super::gopclntab::GoTable;
-use super::lookup::{FunctionFrame, Lookup};
+use super::lookup::{FramesKey, FunctionFrame, Lookup};
 use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Source};
 use super::source_lookup::SourceLookup;
 use super::table::SymbolTable;
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+
+/// Number of bytes that are read of a source file.
+const MAX_SOURCE: u64 = 64 << 20;
 
 /// Object files found in the directories of the search options.
 #[derive(Debug)]
@@ -49,6 +55,7 @@ pub struct ElfFiles {
     options: Arc<SearchOptions>,
     table: OnceLock<SymbolTable>,
     data: OnceLock<SymbolTable>,
+    dwarf: DwarfCache,
 }
 
 impl ElfFiles {
@@ -81,6 +88,12 @@ impl ElfFiles {
         Self { object: Some(object), ..Self::empty() }
     }
 
+    /// These files, with other options for what is read of them.
+    #[must_use]
+    pub fn with_options(self, options: Arc<SearchOptions>) -> Self {
+        Self { options, ..self }
+    }
+
     fn new(object: Option<Object>, debug: Option<Object>, options: Arc<SearchOptions>) -> Option<Self> {
         let is_any = object.is_some() || debug.is_some();
         is_any.then(|| Self { object, debug, options, ..Self::empty() })
@@ -95,6 +108,7 @@ impl ElfFiles {
             options: Arc::default(),
             table: OnceLock::new(),
             data: OnceLock::new(),
+            dwarf: DwarfCache::default(),
         }
     }
 
@@ -140,8 +154,16 @@ impl ElfFiles {
         let path = self.path();
         let split = |unit: &SplitUnit| split_dwarf(&self.options, unit, &path);
         let opened = Arena::default();
-        let (supplementary, package, table) = (self.supplementary.as_ref(), self.package.as_ref(), self.table());
-        let files = DwarfFiles { main, supplementary, package, split: &split, table, opened: &opened, has_lines };
+        let files = DwarfFiles {
+            main,
+            supplementary: self.supplementary.as_ref(),
+            package: self.package.as_ref(),
+            split: &split,
+            table: self.table(),
+            opened: &opened,
+            cache: &self.dwarf,
+            has_lines,
+        };
         lookups(&DwarfLookup::new(files));
     }
 
@@ -185,6 +207,10 @@ impl OpenedObject for ElfFiles {
         self.debug_info().and_then(size).unwrap_or(0)
     }
 
+    fn memory_size(&self) -> u64 {
+        self.debug_info().into_iter().chain(&self.supplementary).map(dwarf::memory_size).fold(0, u64::saturating_add)
+    }
+
     fn split_files(&self) -> Vec<(u64, PathBuf)> {
         let Some(main) = self.debug_info() else { return Vec::new() };
         let path = self.path();
@@ -214,6 +240,15 @@ impl OpenedObject for ElfFiles {
         code::from_address(self.object.as_ref()?, address, len)
     }
 
+    fn fetch_source(&self, path: &str) -> Option<Vec<u8>> {
+        let (object, fetcher) = (self.object()?, self.options.fetcher.as_ref()?);
+        let wanted = Wanted { object: object.path(), build_id: object.build_id()?, role: Role::Source };
+        let file = File::open(fetcher.0.fetch_source(&wanted, path)?).ok()?;
+        let mut text = Vec::new();
+        file.take(MAX_SOURCE).read_to_end(&mut text).ok()?;
+        Some(text)
+    }
+
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
         self.with_code_lookup(&mut |code| lookups(&DataOrCode { files: self, code }));
     }
@@ -231,6 +266,10 @@ impl Lookup for DataOrCode<'_> {
             true => self.files.data().look_up(address, on_frame),
             false => self.code.look_up(address, on_frame),
         }
+    }
+
+    fn frames_key(&self, address: u64) -> Option<FramesKey> {
+        self.code.frames_key(address).filter(|_| !self.files.is_data(address))
     }
 
     fn source(&self, address: u64) -> Option<Vec<u8>> {

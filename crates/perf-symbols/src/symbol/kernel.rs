@@ -6,7 +6,7 @@ use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::search::Search;
 use super::find::{Policy, SearchOptions, candidate_paths};
 use super::kallsyms::Kallsyms;
-use super::lookup::{FunctionFrame, Lookup};
+use super::lookup::{FramesKey, FunctionFrame, Lookup};
 use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Reference, Source};
 use crate::object::recorded_file;
@@ -49,7 +49,7 @@ impl Source for KernelSource {
         }
         // Images are large: only if nothing else is available.
         let fetched = if is_kernel { Search::new(&self.options, key, attempts).fetch_vmlinux() } else { None };
-        fetched.map(|object| Box::new(Vmlinux::new(object, key)) as Box<dyn OpenedObject>)
+        fetched.map(|object| Box::new(Vmlinux::new(object, key, &self.options)) as Box<dyn OpenedObject>)
     }
 }
 
@@ -57,7 +57,7 @@ impl KernelSource {
     /// Opens the image of a kernel.
     pub fn image(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
         let object = Search::new(&self.options, key, attempts).vmlinux()?;
-        Some(Box::new(Vmlinux::new(object, key)))
+        Some(Box::new(Vmlinux::new(object, key, &self.options)))
     }
 
     /// Opens the kallsyms of a kernel or one of its modules.
@@ -155,6 +155,10 @@ impl OpenedObject for Kernel {
         code::in_object(memory, (start, Some(end)))
     }
 
+    fn code_from(&self, address: u64, len: usize) -> Option<FunctionCode> {
+        code::from_address(self.memory.as_ref()?, address, len)
+    }
+
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
         lookups(&Shifted { lookup: &self.kallsyms, shift: self.shift });
     }
@@ -167,8 +171,8 @@ struct Vmlinux {
 }
 
 impl Vmlinux {
-    fn new(object: Object, key: &ObjectKey) -> Self {
-        let files = ElfFiles::from_object(object);
+    fn new(object: Object, key: &ObjectKey, options: &Arc<SearchOptions>) -> Self {
+        let files = ElfFiles::from_object(object).with_options(Arc::clone(options));
         let own = key.reference.as_ref();
         let own = own.and_then(|reference| files.table().symbol_address(reference.symbol.as_bytes()));
         let shift = shift(own, key);
@@ -186,12 +190,25 @@ impl OpenedObject for Vmlinux {
         Ok(FunctionCode { start: code.start.wrapping_add(self.shift), ..code })
     }
 
+    fn code_from(&self, address: u64, len: usize) -> Option<FunctionCode> {
+        let code = self.files.code_from(address.wrapping_sub(self.shift), len)?;
+        Some(FunctionCode { start: address, ..code })
+    }
+
     fn debug_size(&self) -> u64 {
         self.files.debug_size()
     }
 
+    fn memory_size(&self) -> u64 {
+        self.files.memory_size()
+    }
+
     fn prepare(&self, threads: usize) {
         self.files.prepare(threads);
+    }
+
+    fn fetch_source(&self, path: &str) -> Option<Vec<u8>> {
+        self.files.fetch_source(path)
     }
 
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
@@ -213,8 +230,16 @@ impl<L: Lookup + ?Sized> Lookup for Shifted<'_, L> {
         });
     }
 
+    fn frames_key(&self, address: u64) -> Option<FramesKey> {
+        self.lookup.frames_key(address.wrapping_sub(self.shift))
+    }
+
     fn source(&self, address: u64) -> Option<Vec<u8>> {
         self.lookup.source(address.wrapping_sub(self.shift))
+    }
+
+    fn exceeds_limit(&self) -> bool {
+        self.lookup.exceeds_limit()
     }
 }
 

@@ -19,10 +19,30 @@ pub struct FunctionFrame<'a> {
     pub symbol_start: Option<u64>,
 }
 
+/// What the frames of an address depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FramesKey {
+    /// Number of the unit.
+    pub unit: usize,
+    /// Entry of the function.
+    pub function: usize,
+    /// The innermost inlined call.
+    pub call: Option<u32>,
+    /// Identity of the row of the line program.
+    pub row: usize,
+    /// Start of the symbol.
+    pub symbol_start: Option<u64>,
+}
+
 /// A source of symbols.
 pub trait Lookup {
     /// Calls `on_frame` for each function that contains the address, innermost first; not at all if none is known.
     fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>));
+
+    /// Identifies the frames of an address: those of another address with the same key are equal. `None` if they have to be looked up.
+    fn frames_key(&self, _address: u64) -> Option<FramesKey> {
+        None
+    }
 
     /// The text of the source file of an address, if the debug information contains it.
     fn source(&self, _address: u64) -> Option<Vec<u8>> {
@@ -38,6 +58,10 @@ pub trait Lookup {
 impl<L: Lookup + ?Sized> Lookup for &L {
     fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         (**self).look_up(address, on_frame);
+    }
+
+    fn frames_key(&self, address: u64) -> Option<FramesKey> {
+        (**self).frames_key(address)
     }
 
     fn source(&self, address: u64) -> Option<Vec<u8>> {

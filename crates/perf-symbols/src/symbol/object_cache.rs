@@ -6,8 +6,8 @@ use hashbrown::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum size of the debug information of all objects: it may be decompressed in memory.
-const MAX_DEBUG_SIZE: u64 = 128 << 20;
+/// Maximum memory of all objects, such as for decompressed debug information.
+const MAX_MEMORY: u64 = 128 << 20;
 
 /// Maximum number of objects, each of which maps files.
 const MAX_OBJECTS: usize = 256;
@@ -22,7 +22,7 @@ pub(super) struct ObjectCache(Mutex<Objects>);
 #[derive(Default)]
 struct Objects {
     by_key: HashMap<ObjectKey, CachedObject>,
-    debug_size: u64,
+    memory_size: u64,
 }
 
 impl ObjectCache {
@@ -34,10 +34,10 @@ impl ObjectCache {
         }
         // Not locked meanwhile: other threads open other objects.
         let opened = open();
-        let size = opened.0.as_ref().map_or(0, |object| object.debug_size());
+        let size = opened.0.as_ref().map_or(0, |object| object.memory_size());
         let mut objects = objects();
-        if objects.by_key.len() < MAX_OBJECTS && objects.debug_size + size <= MAX_DEBUG_SIZE {
-            objects.debug_size += size;
+        if objects.by_key.len() < MAX_OBJECTS && objects.memory_size + size <= MAX_MEMORY {
+            objects.memory_size += size;
             objects.by_key.insert(key.clone(), opened.clone());
         }
         opened
@@ -63,7 +63,7 @@ mod tests {
             None
         }
 
-        fn debug_size(&self) -> u64 {
+        fn memory_size(&self) -> u64 {
             self.0
         }
 
@@ -82,7 +82,7 @@ mod tests {
             });
             opened
         };
-        assert_eq!([get("a", 1), get("a", 1), get("b", MAX_DEBUG_SIZE - 1), get("b", 0)], [1, 1, 2, 2]);
+        assert_eq!([get("a", 1), get("a", 1), get("b", MAX_MEMORY - 1), get("b", 0)], [1, 1, 2, 2]);
         assert_eq!([get("c", 1), get("c", 1), get("d", 0), get("d", 0)], [3, 4, 5, 5]);
     }
 }

@@ -64,6 +64,11 @@ pub trait OpenedObject: Send + Sync {
         0
     }
 
+    /// Bytes of memory that it takes after lookups, about.
+    fn memory_size(&self) -> u64 {
+        0
+    }
+
     /// Split DWARF files of units that are in no package, with the IDs of these units.
     fn split_files(&self) -> Vec<(u64, PathBuf)> {
         Vec::new()
@@ -90,6 +95,11 @@ pub trait OpenedObject: Send + Sync {
             bytes: code.bytes.get(at..end).map(|part| code.bytes.slice_ref(part))?,
             ..code
         })
+    }
+
+    /// The text of a source file by the path that debug information states, from a server, if downloads are permitted.
+    fn fetch_source(&self, _path: &str) -> Option<Vec<u8>> {
+        None
     }
 
     /// Calls `lookups` with a lookup for use by one thread.

@@ -1,7 +1,7 @@
 //! Interned results: functions, files and frames, each kept once.
 
 use super::demangle::Demangle;
-use super::lookup::{FunctionFrame, Lookup};
+use super::lookup::{FramesKey, FunctionFrame, Lookup};
 use hashbrown::HashMap;
 use perf_data::session::names::{MAX_NAME, NameId, Names, truncated};
 
@@ -62,6 +62,12 @@ pub(super) struct LookupAddress {
     pub is_caller: bool,
 }
 
+/// Number of functions in which an address is that are compared before names are interned: chains of inlined calls are rarely longer.
+const RECENT: usize = 8;
+
+/// Instructions of a source line are at most so many bytes from each other.
+const NEAR: u64 = 16;
+
 /// Frames of addresses, in lookup order.
 #[derive(Debug, Default)]
 pub(super) struct FrameTable {
@@ -71,7 +77,12 @@ pub(super) struct FrameTable {
     by_name: HashMap<(NameId, u32), FunctionId>,
     /// The demangled name of each symbol name, so that it is demangled once and not for each address.
     demangled: HashMap<NameId, NameId>,
-    last_function: Option<(FunctionId, Function)>,
+    /// The latest functions, in no order.
+    recent_functions: [Option<(FunctionId, Function)>; RECENT],
+    /// Index of the one that is replaced next.
+    next_recent: usize,
+    /// The address that was looked up before, and what its frames depend on, as far as known.
+    last_address: Option<(u64, Option<FramesKey>)>,
     last_file: Option<NameId>,
     frames: Vec<ResolvedFrame>,
     addresses: Vec<ResolvedAddress>,
@@ -86,6 +97,16 @@ impl FrameTable {
 
     /// Looks up an address and appends the result.
     pub(super) fn look_up(&mut self, lookup: &dyn Lookup, LookupAddress { address, is_caller }: LookupAddress) {
+        let before = self.last_address.take().filter(|(before, _)| address.wrapping_sub(*before) <= NEAR && !is_caller);
+        let key = before.and_then(|_| lookup.frames_key(address));
+        self.last_address = (!is_caller).then_some((address, key));
+        if let (Some(key), Some((before, before_key)), Some(last)) = (key, before, self.addresses.last())
+            && before_key.or_else(|| lookup.frames_key(before)) == Some(key)
+        {
+            let symbol_offset = last.symbol_offset.and_then(|offset| offset.checked_add((address - before) as i64));
+            self.addresses.push(ResolvedAddress { symbol_offset, ..*last });
+            return;
+        }
         let first = self.frames.len();
         let mut symbol_offset = self.add_frames(lookup, address);
         if is_caller && !self.has_function(first) {
@@ -131,12 +152,12 @@ impl FrameTable {
 
     fn intern(&mut self, frame: &FunctionFrame<'_>) -> ResolvedFrame {
         let function = (!frame.name.is_empty()).then(|| {
-            // Addresses are looked up in ascending order, so that most are in the function of the preceding one.
-            if let Some((id, last)) = self.last_function
-                && last.start_line == frame.start_line
-                && self.names.name(last.system_name) == frame.name
-            {
-                return id;
+            // Addresses are looked up in ascending order, so that most are in the functions of the preceding one.
+            let is_same = |(_, recent): &&(FunctionId, Function)| {
+                recent.start_line == frame.start_line && self.names.name(recent.system_name) == frame.name
+            };
+            if let Some((id, _)) = self.recent_functions.iter().flatten().find(is_same) {
+                return *id;
             }
             let raw = truncated(frame.name, MAX_NAME);
             let system_name = self.name_id(&raw);
@@ -148,7 +169,8 @@ impl FrameTable {
             });
             let function = Function { name, system_name, start_line: frame.start_line };
             let id = self.function(function);
-            self.last_function = Some((id, function));
+            self.recent_functions[self.next_recent] = Some((id, function));
+            self.next_recent = (self.next_recent + 1) % RECENT;
             id
         });
         let file = match self.last_file {

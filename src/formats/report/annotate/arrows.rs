@@ -93,7 +93,7 @@ fn row(lanes: &[Vec<Option<Jump>>], index: usize, shapes: Shapes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::annotation::CodePosition;
+    use std::sync::Arc;
 
     /// Instructions of one byte, with the index that each jumps to.
     fn drawn(targets: &[Option<u64>]) -> Vec<String> {
@@ -103,7 +103,7 @@ mod tests {
             text: Some(String::new()),
             target,
             is_jump: true,
-            position: CodePosition::default(),
+            position: Arc::default(),
             has_inner_samples: false,
             usage: Vec::new(),
         };

@@ -50,11 +50,11 @@ pub struct AnnotateContents {
     pub sort: BlockOrder,
 
     /// Print only instructions with samples, and N before and after each [default of text: all instructions].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = number_in::<u32>(0, u32::MAX)))]
     pub context: Option<u32>,
 
     /// Directory with source files, for their recorded directory FROM or for any; may be repeated.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "[FROM=]DIR"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "[FROM=]DIR", value_parser = SourceDirectory::existing))]
     pub source_dir: Vec<SourceDirectory>,
 
     /// Do not read source files; print numbers of lines only.
@@ -109,7 +109,7 @@ impl ProfileFormat for Annotate {
             false => SourceFiles::new(self.source_root.as_deref(), source_dir),
         };
         if !no_source {
-            annotation.add_embedded_sources(profile, &mut files);
+            annotation.add_missing_sources(profile, &mut files);
         }
         if *json {
             let report = json::report(profile, &locations, &annotation, self, &mut files);

@@ -86,9 +86,14 @@ impl Calls {
         self.calls.len()
     }
 
+    /// The number of the innermost call that an address is in.
+    pub(super) fn innermost(&self, address: u64) -> Option<u32> {
+        self.ranges.find(address).and_then(|part| self.owners.get(part)).copied()
+    }
+
     /// The calls that an address is in, innermost first.
     pub(super) fn find(&self, address: u64) -> impl Iterator<Item = &Call> {
-        let innermost = self.ranges.find(address).and_then(|part| self.owners.get(part)).copied();
+        let innermost = self.innermost(address);
         let call = |number: u32| self.calls.get(number as usize);
         std::iter::successors(innermost.and_then(call), move |inner| inner.caller.and_then(call))
     }

@@ -6,9 +6,10 @@ use super::budget::Budget;
 use super::line_program::{LineProgram, LineRow, LineStep};
 use gimli::{LineProgramHeader, Reader, UnitRef};
 use perf_data::session::names::{MAX_NAME, truncated};
-use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::ptr;
+use std::sync::OnceLock;
 
 /// A position in source code.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +30,7 @@ struct Sequence {
     /// Where its instructions begin.
     offset: usize,
     /// Its rows, in the order of their addresses, each with another one.
-    rows: OnceCell<Box<[LineRow]>>,
+    rows: OnceLock<Box<[LineRow]>>,
 }
 
 /// Lines of a unit. Rows and paths are only read of the sequences and files that are looked up.
@@ -37,7 +38,7 @@ struct Sequence {
 pub(super) struct UnitLines {
     sequences: Vec<Sequence>,
     index: Ranges,
-    paths: Box<[OnceCell<Box<[u8]>>]>,
+    paths: Box<[OnceLock<Box<[u8]>>]>,
 }
 
 impl UnitLines {
@@ -53,7 +54,7 @@ impl UnitLines {
                     LineStep::Row(row) => _ = start.get_or_insert(row.address),
                     LineStep::End(end) => {
                         if let Some(start) = start.take().filter(|&start| start < end) {
-                            sequences.push(Sequence { addresses: start..end, offset, rows: OnceCell::new() });
+                            sequences.push(Sequence { addresses: start..end, offset, rows: OnceLock::new() });
                         }
                         offset = program.offset();
                     }
@@ -62,7 +63,7 @@ impl UnitLines {
         }
         sequences.sort_by_key(|sequence| (sequence.addresses.start, Reverse(sequence.addresses.end)));
         let index = Ranges::new(sequences.iter().map(|sequence| (sequence.addresses.start, sequence.addresses.end)));
-        let paths = (0..=header.file_names().len()).map(|_| OnceCell::new()).collect();
+        let paths = (0..=header.file_names().len()).map(|_| OnceLock::new()).collect();
         Self { sequences, index, paths }
     }
 
@@ -77,6 +78,11 @@ impl UnitLines {
         let column = if row.line == 0 { 0 } else { row.column };
         let file = self.path(unit, budget, row.file.into());
         Some(Location { file, line: row.line, column, discriminator: row.discriminator })
+    }
+
+    /// Identifies the row of an address among those of the unit.
+    pub(super) fn row_id(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, address: u64) -> Option<usize> {
+        self.row(unit, budget, address).map(|row| ptr::from_ref(row).addr())
     }
 
     fn row(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, address: u64) -> Option<&LineRow> {

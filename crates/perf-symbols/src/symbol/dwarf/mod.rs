@@ -19,11 +19,12 @@ mod unit_cache;
 mod unit_ranges;
 mod units;
 
-pub(crate) use sections::{inflate, split_units};
+pub(crate) use sections::{inflate, memory_size, split_units};
+pub(crate) use unit_cache::DwarfCache;
 
 use super::arena::Arena;
 use super::find::candidate_paths::SplitUnit;
-use super::lookup::{FunctionFrame, Lookup};
+use super::lookup::{FramesKey, FunctionFrame, Lookup};
 use super::object::Object;
 use super::source_lookup::SourceFrame;
 use super::table::SymbolTable;
@@ -33,10 +34,11 @@ use description::{Description, Files};
 use gimli::{EndianSlice, RunTimeEndian, UnitOffset};
 use hashbrown::HashMap;
 use lines::Location;
-use split::SplitFiles;
+use split::{SplitDwarf, SplitFiles};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::OnceLock;
 use unit_cache::UnitCache;
 use unit_ranges::UnitRanges;
 use units::{UnitView, Units};
@@ -59,6 +61,8 @@ pub(crate) struct DwarfFiles<'a> {
     pub table: &'a SymbolTable,
     /// Keeps the files opened by [`split`](Self::split).
     pub opened: &'a Arena<Object>,
+    /// What other lookups in these files have read.
+    pub cache: &'a DwarfCache,
     /// Whether files and lines are looked up.
     pub has_lines: bool,
 }
@@ -69,9 +73,11 @@ pub(crate) struct DwarfLookup<'a> {
     units: Units<'a>,
     supplementary: Option<Units<'a>>,
     split: SplitFiles<'a>,
-    ranges: UnitRanges,
+    /// The part of each unit in split DWARF, if it has one.
+    split_units: Vec<OnceCell<Option<Box<SplitDwarf<'a>>>>>,
+    ranges: &'a UnitRanges,
     /// What was read of each unit.
-    caches: Vec<OnceCell<Box<UnitCache<'a>>>>,
+    caches: &'a [OnceLock<Box<UnitCache>>],
     /// Functions by unit and entry: they are described once, not for each address in them or in code they are inlined into.
     descriptions: RefCell<HashMap<(usize, UnitOffset), Description<'a>>>,
     budget: Budget,
@@ -94,13 +100,13 @@ impl<'a> DwarfLookup<'a> {
             dwarf.set_sup(sections::load(supplementary));
         }
         let units = Units::new(dwarf);
-        let ranges = UnitRanges::new(&units, &budget);
         Self {
             table: files.table,
             supplementary: files.supplementary.map(|file| Units::new(sections::load(file))),
             split: SplitFiles::new(files.package, files.split, files.opened),
-            ranges,
-            caches: units.headers().map(|_| OnceCell::new()).collect(),
+            split_units: units.headers().map(|_| OnceCell::new()).collect(),
+            ranges: files.cache.ranges(&units, &budget),
+            caches: files.cache.units(&units),
             descriptions: RefCell::default(),
             units,
             budget,
@@ -112,8 +118,7 @@ impl<'a> DwarfLookup<'a> {
     fn in_unit(&self, number: usize, address: u64, on_position: &mut dyn FnMut(Position<'_, 'a>)) -> bool {
         let (Some(lines_view), Some(cache)) = (self.units.unit(number), self.caches.get(number)) else { return false };
         let cache = cache.get_or_init(Box::default);
-        let code = cache.code(&self.split, &self.units, lines_view, &self.budget);
-        let (own, view) = code.unwrap_or((&self.units, lines_view));
+        let (own, view) = self.code(number, lines_view);
         let function = cache.function(view, &self.budget, address);
         let lines = self.has_lines.then(|| cache.lines(lines_view.unit, &self.budget));
         let location = lines.and_then(|lines| lines.find(lines_view.unit, &self.budget, address));
@@ -138,6 +143,13 @@ impl<'a> DwarfLookup<'a> {
 }
 
 impl<'a> DwarfLookup<'a> {
+    /// The unit with the entries of a unit, and the units of its file: those in split DWARF, or the unit itself.
+    fn code<'l>(&'l self, number: usize, unit: UnitView<'l, 'a>) -> (&'l Units<'a>, UnitView<'l, 'a>) {
+        let open = || self.split.open(&self.units, unit.unit, &self.budget).map(Box::new);
+        let split = self.split_units.get(number).and_then(|split| split.get_or_init(open).as_ref());
+        split.map_or((&self.units, unit), |split| split.view())
+    }
+
     /// Describes a function or an inlined call by its unit and entry.
     fn describe(&self, number: usize, own: &Units<'a>, view: UnitView<'_, 'a>, entry: UnitOffset) -> Description<'a> {
         let files = Files { own, supplementary: self.supplementary.as_ref(), budget: &self.budget };
@@ -152,8 +164,7 @@ impl<'a> DwarfLookup<'a> {
         for number in numbers {
             let (Some(view), Some(cache)) = (self.units.unit(number), self.caches.get(number)) else { continue };
             let cache = cache.get_or_init(Box::default);
-            let code = cache.code(&self.split, &self.units, view, &self.budget);
-            let (own, view) = code.unwrap_or((&self.units, view));
+            let (own, view) = self.code(number, view);
             for (range, entry) in cache.functions(view, &self.budget).ranges() {
                 on_range(self.describe(number, own, view, *entry).plain_name(), range.clone());
             }
@@ -209,6 +220,20 @@ impl Lookup for DwarfLookup<'_> {
         }
     }
 
+    fn frames_key(&self, address: u64) -> Option<FramesKey> {
+        let unit = self.ranges.find(address).next()?;
+        let (view, cache) = (self.units.unit(unit)?, self.caches.get(unit)?.get()?);
+        let (_, code) = self.code(unit, view);
+        let function = cache.function(code, &self.budget, address)?;
+        let row = match self.has_lines {
+            true => cache.lines(view.unit, &self.budget).row_id(view.unit, &self.budget, address)?,
+            false => 0,
+        };
+        let call = cache.calls(code, &self.budget, function).innermost(address);
+        let symbol_start = self.table.find(address).map(|(start, _)| start);
+        Some(FramesKey { unit, function: function.0, call, row, symbol_start })
+    }
+
     fn source(&self, address: u64) -> Option<Vec<u8>> {
         self.ranges.find(address).find_map(|number| {
             let view = self.units.unit(number)?;
@@ -232,12 +257,13 @@ mod tests {
     #[test]
     fn lines_of_an_image() {
         let object = object();
-        let (table, opened) = (SymbolTable::new(&object, None), Arena::default());
+        let (table, opened, cache) = (SymbolTable::new(&object, None), Arena::default(), DwarfCache::default());
         let split: &dyn Fn(&SplitUnit) -> Option<Object> = &|_| None;
         let lookup = |has_lines| {
             let (supplementary, package) = (None, None);
-            let (table, opened) = (&table, &opened);
-            DwarfLookup::new(DwarfFiles { main: &object, supplementary, package, split, table, opened, has_lines })
+            let (table, opened, cache) = (&table, &opened, &cache);
+            let files = DwarfFiles { main: &object, supplementary, package, split, table, opened, cache, has_lines };
+            DwarfLookup::new(files)
         };
         let frames = |lookup: &DwarfLookup<'_>| {
             let mut frames = Vec::new();

@@ -86,6 +86,25 @@ pub(crate) fn split_units(main: &Object, package: Option<&Object>) -> Vec<SplitU
     list
 }
 
+/// Bytes of memory that lookups in a file take, about: those of sections that are decompressed or relocated, and what is kept of the
+/// units of others.
+pub(crate) fn memory_size(object: &Object) -> u64 {
+    /// By how much debug information is compressed, at most.
+    const COMPRESSION: u64 = 4;
+    /// What is kept of units is so small a part of them, at most.
+    const KEPT: u64 = 16;
+    let size = |id: &SectionId| {
+        let index = object.section_index(id.name().as_bytes())?;
+        let size = object.sections()[index].size;
+        Some(match object.is_to_inflate(index) {
+            true => size.saturating_mul(COMPRESSION),
+            false if object.is_relocatable() => size,
+            false => size / KEPT,
+        })
+    };
+    SECTIONS.iter().filter_map(size).fold(0, u64::saturating_add)
+}
+
 /// Size of the sections that lookups read.
 pub(super) fn size(object: &Object) -> u64 {
     let size = |id: &SectionId| object.section(id.name().as_bytes()).len() as u64;

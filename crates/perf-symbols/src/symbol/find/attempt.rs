@@ -26,6 +26,8 @@ pub enum Role {
     JitDump,
     /// Functions of JIT code.
     PerfMap,
+    /// A source file.
+    Source,
 }
 
 impl Role {
@@ -41,6 +43,7 @@ impl Role {
             Self::Kallsyms => "kallsyms",
             Self::JitDump => "jitdump",
             Self::PerfMap => "perf map",
+            Self::Source => "source file",
         }
     }
 }

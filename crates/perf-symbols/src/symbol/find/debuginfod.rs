@@ -1,5 +1,5 @@
-//! Downloads files from debuginfod servers to the cache that debuginfod's clients share: `BUILDID/debuginfo` and
-//! `BUILDID/executable`. An empty file there marks a file that no server has.
+//! Downloads files from debuginfod servers to the cache that debuginfod's clients share: `BUILDID/debuginfo`, `BUILDID/executable`
+//! and, of a source file, `BUILDID/source##its#path`. An empty file there marks a file that no server has.
 
 use super::attempt::{Attempt, Outcome, Role};
 use super::candidate_paths::in_debuginfod_cache;
@@ -52,6 +52,9 @@ impl Limits {
 
 /// How long a file that no server has is not asked for again; the default of elfutils, whose cache this is (`cache_miss_s`).
 const MISSING: Duration = Duration::from_secs(600);
+
+/// Maximum length of the name of a file.
+const MAX_FILE_NAME: usize = 255;
 
 /// A client of debuginfod servers.
 #[derive(Debug)]
@@ -157,7 +160,8 @@ impl Debuginfod {
             task.add(read as u64);
         }
         drop(file);
-        if build_id_note::read(&temporary).ok() != Some(Elf::Id(wanted.build_id)) {
+        let is_wanted = || build_id_note::read(&temporary).ok() == Some(Elf::Id(wanted.build_id));
+        if wanted.role != Role::Source && !is_wanted() {
             return Err(Failure::File("the file has another build ID".to_owned()));
         }
         fs::rename(&temporary, to).map_err(stored)
@@ -212,15 +216,54 @@ impl Fetch for Debuginfod {
     fn fetch(&self, wanted: &Wanted<'_>, attempts: &mut Vec<Attempt>) -> Option<PathBuf> {
         let kind = if wanted.role == Role::Object { "executable" } else { "debuginfo" };
         let path = in_debuginfod_cache(&self.cache, &wanted.build_id, kind);
-        if let Ok(metadata) = fs::symlink_metadata(&path) {
-            let is_recent = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age < MISSING));
-            if metadata.len() > 0 || is_recent {
-                // A file that was there before has been tried.
-                return None;
-            }
+        // A file that was there before has been tried.
+        match Cached::new(&path) {
+            Cached::File | Cached::Missing => None,
+            Cached::Unknown => self.ask(wanted, kind, &path, attempts).then_some(path),
         }
-        self.ask(wanted, kind, &path, attempts).then_some(path)
     }
+
+    fn fetch_source(&self, object: &Wanted<'_>, path: &str) -> Option<PathBuf> {
+        let name = format!("source#{}", path.replace('/', "#"));
+        if !path.starts_with('/') || name.len() > MAX_FILE_NAME {
+            return None;
+        }
+        let cached = in_debuginfod_cache(&self.cache, &object.build_id, &name);
+        let is_there = match Cached::new(&cached) {
+            Cached::File => true,
+            Cached::Missing => false,
+            Cached::Unknown => self.ask(object, &format!("source{}", in_url(path)), &cached, &mut Vec::new()),
+        };
+        is_there.then_some(cached)
+    }
+}
+
+/// What the cache has of a file.
+enum Cached {
+    File,
+    /// A mark that no server has it.
+    Missing,
+    Unknown,
+}
+
+impl Cached {
+    fn new(path: &Path) -> Self {
+        let Ok(metadata) = fs::symlink_metadata(path) else { return Self::Unknown };
+        let is_recent = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age < MISSING));
+        match metadata.len() {
+            0 if is_recent => Self::Missing,
+            0 => Self::Unknown,
+            _ => Self::File,
+        }
+    }
+}
+
+/// A path as a part of a URL.
+fn in_url(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    path.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 #[cfg(test)]
@@ -301,6 +344,26 @@ mod tests {
         let inside = fs::read_dir(cache.path().join(path.split('/').nth(2).unwrap())).unwrap();
         assert_eq!(inside.count(), 1, "temporary files remain");
         assert!(fetch(&client, Role::DebugFile).path.is_none(), "what is in the cache has been tried");
+    }
+
+    #[test]
+    fn source_files_are_fetched_once() {
+        let text = b"int main() {}\n".to_vec();
+        let (url, requests) = server(vec![Answer::File(text.clone()), Answer::Status("404 Not Found")]);
+        let cache = tempfile::tempdir().unwrap();
+        let client = Debuginfod::new(&url, cache.path(), limits(), None).unwrap();
+        let build_id = crate::object::build_id_note::find_in_bytes(&image(62, true, Endian::Little)).unwrap();
+        let fetch = |path: &str| {
+            client.fetch_source(&Wanted { object: Path::new("/bin/app"), build_id, role: Role::Source }, path)
+        };
+        let paths = ["/usr/src/c++/a b.c"; 2].map(|path| fetch(path).unwrap());
+        assert!(paths[0] == paths[1] && fs::read(&paths[0]).unwrap() == text);
+        assert!(paths[0].ends_with("source##usr#src#c++#a b.c"), "{}", paths[0].display());
+        assert!(fetch("relative.c").is_none() && fetch(&format!("/{}", "x".repeat(300))).is_none());
+        assert!(["/missing.c"; 2].iter().all(|path| fetch(path).is_none()));
+        let requests = requests.join().unwrap();
+        let rests: Vec<_> = requests.iter().map(|path| path.splitn(4, '/').nth(3).unwrap()).collect();
+        assert_eq!(rests, ["source/usr/src/c%2B%2B/a%20b.c", "source/missing.c"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub struct Wanted<'a> {
     pub object: &'a Path,
     /// Its build ID.
     pub build_id: Id,
-    /// The kind of file: [`Role::Object`] or [`Role::DebugFile`].
+    /// The kind of file: [`Role::Object`], [`Role::DebugFile`] or [`Role::Source`].
     pub role: Role,
 }
 
@@ -21,6 +21,11 @@ pub struct Wanted<'a> {
 pub trait Fetch: fmt::Debug + Send + Sync {
     /// The path of a fetched file; `None` if it is not available. Appends to `attempts` what was tried.
     fn fetch(&self, wanted: &Wanted<'_>, attempts: &mut Vec<Attempt>) -> Option<PathBuf>;
+
+    /// The path of a fetched source file of an object, by the path that debug information states; `None` if it is not available.
+    fn fetch_source(&self, _object: &Wanted<'_>, _path: &str) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// A shared [`Fetch`].
