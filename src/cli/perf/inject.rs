@@ -1,7 +1,7 @@
 //! `perf inject`: build IDs, JIT symbols and sleep times, by `perfconv inject`.
 
-use super::Call;
 use super::option::{Given, PerfOption, names};
+use super::{Call, input};
 use crate::cli::args::InjectArgs;
 use crate::cli::failure::Failure;
 use crate::cli::{convert, usage};
@@ -34,7 +34,7 @@ pub(super) const OPTIONS: &[PerfOption] = &[
 ];
 
 /// Options without a value that `perfconv inject` has under the same names.
-const SAME_FLAGS: [&str; 7] = ["build-ids", "force", "jit", "sched-stat", "verbose", "buildid-all", "strip"];
+const SAME_FLAGS: [&str; 6] = ["build-ids", "force", "jit", "sched-stat", "verbose", "buildid-all"];
 
 /// Options with a value that `perfconv inject` has under the same names.
 const SAME_VALUES: [&str; 3] = ["input", "output", "known-build-ids"];
@@ -47,15 +47,21 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
     if let Some(operand) = call.given.operands().first() {
         return Err(Failure::Usage(format!("perf inject: unexpected argument '{}'", operand.display())));
     }
+    if call.given.has("strip") && !call.given.has("itrace") {
+        return Err(Failure::Usage("perf inject: --strip requires --itrace".to_owned()));
+    }
     let parser = InjectArgs::augment_args(Command::new("perfconv").no_binary_name(true));
-    let parsed = parser.try_get_matches_from(arguments(&call.given));
+    let parsed = parser.try_get_matches_from(arguments(&call.given)?);
     let parsed = parsed.and_then(|matches| InjectArgs::from_arg_matches(&matches));
     let args = parsed.map_err(|error| Failure::Usage(usage::message(&error)))?;
     convert::rewrite(args.rewrite().map_err(Failure::Usage)?)
 }
 
 /// The arguments of `perfconv inject`.
-fn arguments(given: &Given) -> Vec<OsString> {
+///
+/// # Errors
+/// If the recording cannot be read.
+fn arguments(given: &Given) -> Result<Vec<OsString>, Failure> {
     let mut arguments: Vec<OsString> =
         SAME_FLAGS.iter().filter(|flag| given.has(flag)).map(|flag| format!("--{flag}").into()).collect();
     for option in SAME_VALUES {
@@ -63,6 +69,11 @@ fn arguments(given: &Given) -> Vec<OsString> {
             arguments.extend([format!("--{option}").into(), value]);
         }
     }
-    arguments.extend(given.text("itrace").map(|letters| format!("--itrace={letters}").into()));
-    arguments
+    if let Some(letters) = given.text("itrace")
+        && input::may_have_trace(given)?
+    {
+        arguments.push(format!("--itrace={letters}").into());
+        arguments.extend(given.has("strip").then(|| "--strip".into()));
+    }
+    Ok(arguments)
 }

@@ -6,6 +6,7 @@ use crate::cli::args::{DemangleArg, PassArgs, SymbolArgs, SymbolFileArgs, defaul
 use crate::cli::failure::Failure;
 use crate::cli::input::InputRecording;
 use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::auxtrace_info::AuxtraceType;
 use perf_data::container::read::ReadOptions;
 use perf_data::stream::source::Source;
 use perf_data::trace::is_decoded;
@@ -65,9 +66,7 @@ pub(super) fn check_contents(given: &Given, path: &Path) -> Result<(), Failure> 
     if info(path, Parts::default())?.meta.features.contains_key(&FeatureId::STAT) {
         return failed("has counters of perf stat instead of samples; use 'perfconv info --stats'");
     }
-    let options = ReadOptions::default();
-    let recording = InputRecording::new(path.to_owned(), None, &options)?;
-    match trace_source(recording.input(), &options)?.1 {
+    match recorded_trace(path)? {
         Some(source) if !is_decoded(source) && !given.is_negated("itrace") => failed(&format!(
             "has AUX area traces of {}, which are not decoded; add --no-itrace to print the other samples, or use the real perf",
             source.title()
@@ -76,16 +75,35 @@ pub(super) fn check_contents(given: &Given, path: &Path) -> Result<(), Failure> 
     }
 }
 
+/// The source of the trace in a file, if it has one.
+fn recorded_trace(path: &Path) -> Result<Option<AuxtraceType>, Failure> {
+    let options = ReadOptions::default();
+    let recording = InputRecording::new(path.to_owned(), None, &options)?;
+    Ok(trace_source(recording.input(), &options)?.1)
+}
+
+/// Whether the recording may have a trace; without one, options for traces have no effect, as in perf.
+///
+/// # Errors
+/// If it cannot be read.
+pub(super) fn may_have_trace(given: &Given) -> Result<bool, Failure> {
+    let path = path(given);
+    Ok(is_stdin(&path) || recorded_trace(&path)?.is_some())
+}
+
 /// The letters of the events that perf decodes of Arm SPE if no others are given: all.
 const ALL_EVENTS: &str = "fmtbaMi";
 
 /// The events of samples of traces; `None` with `--no-itrace`.
 ///
 /// # Errors
-/// If a letter is unknown.
+/// If a letter is not one of the trace that the recording has, or it cannot be read.
 pub(super) fn trace_events(given: &Given) -> Result<Option<TraceEvents>, Failure> {
     let letters = given.text("itrace").filter(|letters| !letters.is_empty());
-    let events = parse("itrace", letters.as_deref().unwrap_or(ALL_EVENTS))?;
+    let events = match parse("itrace", letters.as_deref().unwrap_or(ALL_EVENTS)) {
+        Err(_) if !may_have_trace(given)? => return Ok(None),
+        events => events?,
+    };
     Ok(Some(events).filter(|_| !given.is_negated("itrace")))
 }
 
