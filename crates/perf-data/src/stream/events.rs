@@ -1,5 +1,6 @@
 //! The events of a recording, and how records are assigned to them.
 
+use super::event_ids::EventIds;
 use crate::abi::Endian;
 use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
@@ -75,7 +76,7 @@ impl Event {
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     list: Vec<Event>,
-    by_id: HashMap<u64, u32>,
+    by_id: EventIds,
     /// Attrs of events without IDs.
     without_ids: HashSet<Attr>,
     /// Tracepoints by their `config`.
@@ -93,14 +94,14 @@ impl Events {
     /// Adds an event from a record. If it is known, by its first ID or for events without IDs by its attr, only new IDs are
     /// added.
     pub fn add_or_extend(&mut self, attr: Attr, ids: Vec<u64>) {
-        match ids.first().map(|id| self.by_id.get(id)) {
-            Some(Some(&index)) => {
+        match ids.first().map(|&id| self.by_id.get(id)) {
+            Some(Some(index)) => {
                 let event_ids = &mut self.list[index as usize].ids;
                 for id in ids {
-                    self.by_id.entry(id).or_insert_with(|| {
+                    if self.by_id.get(id).is_none() {
+                        self.by_id.insert(id, index);
                         event_ids.push(id);
-                        index
-                    });
+                    }
                 }
             }
             None if self.without_ids.contains(&attr) => {}
@@ -118,8 +119,9 @@ impl Events {
     }
 
     /// The event with this ID.
+    #[inline]
     pub fn by_id(&self, id: u64) -> Option<EventIndex> {
-        self.by_id.get(&id).copied()
+        self.by_id.get(id)
     }
 
     /// Marks the list as incomplete: an event could not be read.
@@ -133,7 +135,7 @@ impl Events {
             self.without_ids.insert(attr.clone());
         }
         let index = self.list.len() as EventIndex;
-        self.by_id.extend(ids.iter().map(|&id| (id, index)));
+        ids.iter().for_each(|&id| self.by_id.insert(id, index));
         if attr.kind == AttrType::TRACEPOINT {
             self.tracepoints.entry(attr.config).or_default().push(index);
         }
@@ -152,14 +154,14 @@ impl Events {
 
     /// Sets the name of the event with this ID.
     pub fn name_by_id(&mut self, id: u64, name: &str) {
-        if let Some(&index) = self.by_id.get(&id) {
+        if let Some(index) = self.by_id.get(id) {
             self.list[index as usize].name = Some(name.to_owned());
         }
     }
 
     /// Sets the unit of the event with this ID.
     pub fn unit_by_id(&mut self, id: u64, unit: &str) {
-        if let Some(&index) = self.by_id.get(&id) {
+        if let Some(index) = self.by_id.get(id) {
             self.list[index as usize].unit = Some(unit.to_owned());
         }
     }

@@ -1,6 +1,7 @@
 //! Streams of records with the metadata of their recording.
 
 pub mod counts;
+mod event_ids;
 pub mod event_name;
 pub mod event_types;
 pub mod events;
