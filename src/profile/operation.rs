@@ -1,4 +1,4 @@
-//! What samples say about the operation that they are of: a memory access, a branch or another one, whoever recorded it.
+//! What samples say about their operation: a memory access, a branch or another one, recorded by perf or decoded from a trace.
 
 use super::data_source;
 use perf_data::abi::bit_fields::BitField;

@@ -72,7 +72,7 @@ const CASES: [Case; 6] = [
         is_64: true,
         objdump: "aarch64-linux-gnu-objdump",
         code: CodeUnderTest::Words(words_of_vectors, &["-D", "-b", "binary", "-m", "aarch64"]),
-        // objdump 2.40 reads words of SVE 2.1, such as `whilegt pn10.d, x28, x28, vlx2`, as `psel`: 0.9 %.
+        // objdump 2.40 reads words of SVE 2.1, such as `whilegt` of predicate counters, as `psel`: 0.9 %.
         equal: 99.0,
         calls: &[],
     },
