@@ -2,6 +2,8 @@
 
 use super::perf_commands::has_perf;
 use crate::common::program::{perfconv, run_other, succeed, with_time_limit};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -16,18 +18,10 @@ const SAMPLES: u64 = 50;
 /// A register with its fields.
 type Register = (u64, BTreeMap<String, u64>);
 
-/// xorshift64*.
-fn random(state: &mut u64) -> u64 {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    state.wrapping_mul(0x2545_f491_4f6c_dd1d)
-}
-
 /// A scenario of samples with random registers.
 fn scenario(unit: &str, capabilities: u32, seed: u64) -> String {
     let kind = if unit == "ibs_op" { 11 } else { 10 };
-    let mut state = seed * 2 + 1;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     // By these perf knows Zen 4.
     let has_extensions = capabilities >> 11 & 1 == 1;
     let caps = |pmu| {
@@ -37,7 +31,7 @@ fn scenario(unit: &str, capabilities: u32, seed: u64) -> String {
     let extensions = if has_extensions { &*extensions } else { "" };
     let mut stacks = String::new();
     for _ in 0..SAMPLES {
-        let mut words: Vec<u64> = (0..9).map(|_| random(&mut state)).collect();
+        let mut words: Vec<u64> = (0..9).map(|_| random.next_u64()).collect();
         if unit == "ibs_op" {
             // Valid; reserved bits of the source of data are 0.
             words[0] |= 3 << 17;
@@ -88,7 +82,7 @@ PMU_MAPPINGS = {{ pmus = [{{ kind = 10, name = "ibs_fetch" }}, {{ kind = 11, nam
 }
 
 /// The registers in the output of perf: `ibs_op_ctl:\t00000000000609c4 MaxCnt     40000 En 1 CntCtl 0=cycles`.
-fn of_perf(text: &str) -> Vec<Register> {
+fn perf_registers(text: &str) -> Vec<Register> {
     let line = |line: &str| {
         let (name, rest) = line.split_once(":\t")?;
         (name.starts_with("ibs_") || name.starts_with("ic_ibs") || name.starts_with("Ibs")).then_some(())?;
@@ -108,7 +102,7 @@ fn of_perf(text: &str) -> Vec<Register> {
 }
 
 /// The registers in a dump: `    IbsOpCtl 0x609c4 IbsOpMaxCnt=40000 IbsOpEn=1`.
-fn of_dump(path: &Path) -> Vec<Register> {
+fn dumped_registers(path: &Path) -> Vec<Register> {
     let run = succeed(perfconv().arg("dump").arg(path).args(["--type", "SAMPLE"]));
     let text = String::from_utf8(run.stdout).expect("UTF-8");
     let line = |line: &str| {
@@ -140,8 +134,8 @@ fn registers_of_ibs_are_those_of_perf() {
         succeed(perfconv().arg("synth").arg(&toml).args(["-q", "-f", "-o"]).arg(&path));
         let mut perf = with_time_limit("perf");
         let perf = run_other(perf.env("HOME", directory.path()).args(["report", "-D", "-i"]).arg(&path));
-        let theirs = of_perf(&String::from_utf8_lossy(&perf.stdout));
-        let mut ours = of_dump(&path).into_iter();
+        let theirs = perf_registers(&String::from_utf8_lossy(&perf.stdout));
+        let mut ours = dumped_registers(&path).into_iter();
         for (value, fields) in &theirs {
             // perf prints the address of data only if it is valid, and no second word of data.
             let own = ours.find(|(own, _)| own == value);

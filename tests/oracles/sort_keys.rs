@@ -2,7 +2,7 @@
 
 use super::perf_commands::{ReportDirectory, UNREADABLE, has_perf};
 use crate::common::files::{Recording, share};
-use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{for_each, perfconv, run, run_other, succeed, with_time_limit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -78,7 +78,7 @@ fn rows_by_further_keys_equal_those_of_perf() {
     let directory = ReportDirectory::new();
     let (scenario, sockets) = (directory.path().join("sockets.toml"), directory.path().join("sockets.data"));
     fs::write(&scenario, SOCKETS).unwrap();
-    run(perfconv().arg("synth").arg(&scenario).args(["-q", "-o"]).arg(&sockets));
+    succeed(perfconv().arg("synth").arg(&scenario).args(["-q", "-o"]).arg(&sockets));
     let mut list: Vec<_> = share(ONE_OF)
         .into_iter()
         .filter(|recording| fs::metadata(&recording.path).is_ok_and(|file| file.is_file() && file.len() <= MAX_SIZE))

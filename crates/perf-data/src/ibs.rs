@@ -35,10 +35,17 @@ pub struct IbsRegister {
 /// The name of a field of a register, and its value given that of the register.
 pub type IbsField = (&'static str, fn(u64) -> u64);
 
-/// Declares the fields of a register: name, lowest bit and number of bits.
+/// Declares the fields of a register: name, and lowest bit and number of bits, or what the value is computed by.
 macro_rules! fields {
-    ($($name:literal at $low:literal, $count:literal;)*) => {
-        &[$(($name, |word| bits(word, $low, $count)),)*]
+    ($($name:literal at $($value:tt),+;)*) => { &[$(($name, value!($($value),+)),)*] };
+}
+
+macro_rules! value {
+    ($low:literal, $count:literal) => {
+        |word| bits(word, $low, $count)
+    };
+    ($value:tt) => {
+        $value
     };
 }
 
@@ -54,24 +61,24 @@ const fn register(name: &'static str, fields: &'static [IbsField]) -> IbsRegiste
 const FETCH: [IbsRegister; 4] = [
     register(
         "IbsFetchCtl",
-        &[
-            ("IbsFetchMaxCnt", |word| bits(word, 0, 16) << 4),
-            ("IbsFetchCnt", |word| bits(word, 16, 16) << 4),
-            ("IbsFetchLat", |word| bits(word, 32, 16)),
-            ("IbsFetchEn", |word| bits(word, 48, 1)),
-            ("IbsFetchVal", |word| bits(word, 49, 1)),
-            ("IbsFetchComp", |word| bits(word, 50, 1)),
-            ("IbsIcMiss", |word| bits(word, 51, 1)),
-            ("IbsPhyAddrValid", |word| bits(word, 52, 1)),
-            ("IbsL1TlbPgSz", |word| page_size(bits(word, 53, 2))),
-            ("IbsL1TlbMiss", |word| bits(word, 55, 1)),
-            ("IbsL2TlbMiss", |word| bits(word, 56, 1)),
-            ("IbsRandEn", |word| bits(word, 57, 1)),
-            ("IbsFetchL2Miss", |word| bits(word, 58, 1)),
-            ("IbsFetchL3MissOnly", |word| bits(word, 59, 1)),
-            ("IbsFetchOcMiss", |word| bits(word, 60, 1)),
-            ("IbsFetchL3Miss", |word| bits(word, 61, 1)),
-        ],
+        fields! {
+            "IbsFetchMaxCnt" at (|word| bits(word, 0, 16) << 4);
+            "IbsFetchCnt" at (|word| bits(word, 16, 16) << 4);
+            "IbsFetchLat" at 32, 16;
+            "IbsFetchEn" at 48, 1;
+            "IbsFetchVal" at 49, 1;
+            "IbsFetchComp" at 50, 1;
+            "IbsIcMiss" at 51, 1;
+            "IbsPhyAddrValid" at 52, 1;
+            "IbsL1TlbPgSz" at (|word| page_size(bits(word, 53, 2)));
+            "IbsL1TlbMiss" at 55, 1;
+            "IbsL2TlbMiss" at 56, 1;
+            "IbsRandEn" at 57, 1;
+            "IbsFetchL2Miss" at 58, 1;
+            "IbsFetchL3MissOnly" at 59, 1;
+            "IbsFetchOcMiss" at 60, 1;
+            "IbsFetchL3Miss" at 61, 1;
+        },
     ),
     register("IbsFetchLinAd", &[]),
     register("IbsFetchPhysAd", &[]),
@@ -82,14 +89,14 @@ const FETCH: [IbsRegister; 4] = [
 const OP: [IbsRegister; 7] = [
     register(
         "IbsOpCtl",
-        &[
-            ("IbsOpMaxCnt", |word| bits(word, 0, 16) << 4 | bits(word, 20, 7) << 20),
-            ("IbsOpL3MissOnly", |word| bits(word, 16, 1)),
-            ("IbsOpEn", |word| bits(word, 17, 1)),
-            ("IbsOpVal", |word| bits(word, 18, 1)),
-            ("IbsOpCntCtl", |word| bits(word, 19, 1)),
-            ("IbsOpCurCnt", |word| bits(word, 32, 27)),
-        ],
+        fields! {
+            "IbsOpMaxCnt" at (|word| bits(word, 0, 16) << 4 | bits(word, 20, 7) << 20);
+            "IbsOpL3MissOnly" at 16, 1;
+            "IbsOpEn" at 17, 1;
+            "IbsOpVal" at 18, 1;
+            "IbsOpCntCtl" at 19, 1;
+            "IbsOpCurCnt" at 32, 27;
+        },
     ),
     register("IbsOpRip", &[]),
     register(
@@ -108,39 +115,39 @@ const OP: [IbsRegister; 7] = [
     ),
     register(
         "IbsOpData2",
-        &[
-            ("DataSrc", |word| bits(word, 0, 3) | bits(word, 6, 2) << 3),
-            ("RmtNode", |word| bits(word, 4, 1)),
-            ("CacheHitSt", |word| bits(word, 5, 1)),
-        ],
+        fields! {
+            "DataSrc" at (|word| bits(word, 0, 3) | bits(word, 6, 2) << 3);
+            "RmtNode" at 4, 1;
+            "CacheHitSt" at 5, 1;
+        },
     ),
     register(
         "IbsOpData3",
-        &[
-            ("IbsLdOp", |word| bits(word, 0, 1)),
-            ("IbsStOp", |word| bits(word, 1, 1)),
-            ("IbsDcL1TlbMiss", |word| bits(word, 2, 1)),
-            ("IbsDcL2TlbMiss", |word| bits(word, 3, 1)),
-            ("IbsDcL1TlbHit2M", |word| bits(word, 4, 1)),
-            ("IbsDcL1TlbHit1G", |word| bits(word, 5, 1)),
-            ("IbsDcL2TlbHit2M", |word| bits(word, 6, 1)),
-            ("IbsDcMiss", |word| bits(word, 7, 1)),
-            ("IbsDcMisAcc", |word| bits(word, 8, 1)),
-            ("IbsDcWcMemAcc", |word| bits(word, 13, 1)),
-            ("IbsDcUcMemAcc", |word| bits(word, 14, 1)),
-            ("IbsDcLockedOp", |word| bits(word, 15, 1)),
-            ("DcMissNoMabAlloc", |word| bits(word, 16, 1)),
-            ("IbsDcLinAddrValid", |word| bits(word, 17, 1)),
-            ("IbsDcPhyAddrValid", |word| bits(word, 18, 1)),
-            ("IbsDcL2TlbHit1G", |word| bits(word, 19, 1)),
-            ("L2Miss", |word| bits(word, 20, 1)),
-            ("SwPf", |word| bits(word, 21, 1)),
+        fields! {
+            "IbsLdOp" at 0, 1;
+            "IbsStOp" at 1, 1;
+            "IbsDcL1TlbMiss" at 2, 1;
+            "IbsDcL2TlbMiss" at 3, 1;
+            "IbsDcL1TlbHit2M" at 4, 1;
+            "IbsDcL1TlbHit1G" at 5, 1;
+            "IbsDcL2TlbHit2M" at 6, 1;
+            "IbsDcMiss" at 7, 1;
+            "IbsDcMisAcc" at 8, 1;
+            "IbsDcWcMemAcc" at 13, 1;
+            "IbsDcUcMemAcc" at 14, 1;
+            "IbsDcLockedOp" at 15, 1;
+            "DcMissNoMabAlloc" at 16, 1;
+            "IbsDcLinAddrValid" at 17, 1;
+            "IbsDcPhyAddrValid" at 18, 1;
+            "IbsDcL2TlbHit1G" at 19, 1;
+            "L2Miss" at 20, 1;
+            "SwPf" at 21, 1;
             // The number of bytes as a power of two, plus 1; 0 without an access.
-            ("IbsOpMemWidth", |word| 1 << bits(word, 22, 4) >> 1),
-            ("IbsOpDcMissOpenMemReqs", |word| bits(word, 26, 6)),
-            ("IbsDcMissLat", |word| bits(word, 32, 16)),
-            ("IbsTlbRefillLat", |word| bits(word, 48, 16)),
-        ],
+            "IbsOpMemWidth" at (|word| 1 << bits(word, 22, 4) >> 1);
+            "IbsOpDcMissOpenMemReqs" at 26, 6;
+            "IbsDcMissLat" at 32, 16;
+            "IbsTlbRefillLat" at 48, 16;
+        },
     ),
     register("IbsDcLinAd", &[]),
     register("IbsDcPhysAd", &[]),

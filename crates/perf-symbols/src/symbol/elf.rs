@@ -88,7 +88,7 @@ impl ElfFiles {
         Self { object: Some(object), ..Self::empty() }
     }
 
-    /// These files, with other options for what is read of them.
+    /// The same files, with these search options.
     #[must_use]
     pub fn with_options(self, options: Arc<SearchOptions>) -> Self {
         Self { options, ..self }
