@@ -323,7 +323,7 @@ impl Conversion {
         };
         check_container(&conversion, &output)?;
         let mut converted = conversion.run(&recording, &output)?;
-        converted.base.iter().for_each(|ledger| report::warnings(ledger, false));
+        converted.base.iter().filter(|_| !args.quiet).for_each(|ledger| report::warnings(ledger, false));
         if args.out_dir.is_some() || self.directory.is_some() {
             converted.ledger.name_notes(&input.display().to_string());
         }

@@ -10,6 +10,9 @@ use std::ffi::OsStr;
 /// First record type of perf; those of the kernel have lower numbers.
 const FIRST_PERF_TYPE: u32 = 64;
 
+/// Newest compilers and optimizers whose forms of profiles are written.
+const OPTIMIZERS: &str = "BOLT 23, GCC 14, LLVM 22";
+
 /// Whether the arguments ask for the version in detail.
 pub(super) fn is_verbose(mut args: impl Iterator<Item = impl AsRef<OsStr>>) -> bool {
     args.any(|arg| ["-v", "--verbose", "-vV", "-Vv"].iter().any(|verbose| arg.as_ref() == *verbose))
@@ -33,6 +36,7 @@ formats: {} read, {} written
 newest record type of Linux: {}
 newest record type of perf: {}
 newest header feature of perf: {newest_feature}
+newest optimizers: {OPTIMIZERS}
 ",
         env!("CARGO_PKG_VERSION"),
         env!("PERFCONV_TARGET"),

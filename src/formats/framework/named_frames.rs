@@ -1,5 +1,6 @@
 //! Names of frames in formats that are written sample by sample: text refers to its frames by number until their symbols are looked
-//! up, many at once. A frame that occurs often is described, looked up and rendered once.
+//! up, many at once. A frame that occurs often is described, looked up and rendered once. Workers replace the numbers, while the text
+//! of further samples is collected.
 
 use crate::profile::intern::mappings::Mappings;
 use crate::profile::intern::stacks::{FrameId, Stacks};
@@ -12,8 +13,10 @@ use perf_data::session::id_table::IdTable;
 use perf_data::session::map::{Map, MapId};
 use perf_data::session::space::Space;
 use perf_data::stream::meta::Meta;
+use perf_data::threads::WorkerPool;
 use std::io::Write;
 use std::mem::size_of_val;
+use std::sync::Arc;
 
 /// Begins a frame in the text: followed by its number. Not a byte of UTF-8.
 const FRAME: u8 = 0xff;
@@ -34,6 +37,9 @@ pub(crate) fn append_text(text: &[u8], out: &mut Vec<u8>) {
 
 /// Size of text and frames at which symbols are looked up.
 const TEXT: usize = 16 << 20;
+
+/// Size of the pieces of text in which workers replace numbers by frames.
+const PIECE: usize = 1 << 20;
 
 /// Size of rendered frames above which they are forgotten.
 const RENDERED: usize = 32 << 20;
@@ -81,10 +87,53 @@ struct NumberedFrames {
     list: Vec<Described>,
     /// Texts before and after names.
     texts: Vec<u8>,
-    /// The frames that have been rendered, one after the other.
-    rendered: Vec<u8>,
+    /// The frames that have been rendered. Workers have it, too, until their text is taken from them.
+    rendered: Arc<RenderedFrames>,
+}
+
+/// Frames as they are written.
+#[derive(Clone, Default)]
+struct RenderedFrames {
+    /// One frame after the other.
+    text: Vec<u8>,
     /// Where each of them ends.
     ends: Vec<usize>,
+}
+
+impl RenderedFrames {
+    /// A frame by its number.
+    fn frame(&self, number: u32) -> &[u8] {
+        if number == LITERAL {
+            return &[FRAME];
+        }
+        let number = number as usize;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[number]]
+    }
+}
+
+/// Text for a worker, and buffers that are used again.
+#[derive(Default)]
+struct Piece {
+    /// Text with numbers of frames.
+    numbered: Vec<u8>,
+    /// The same with the frames.
+    written: Vec<u8>,
+}
+
+impl Piece {
+    /// Replaces the numbers by frames.
+    fn replace(mut self, frames: Arc<RenderedFrames>) -> Self {
+        let Self { numbered, written } = &mut self;
+        let mut rest = &numbered[..];
+        while let Some((before, number, after)) = next_frame(rest) {
+            written.extend_from_slice(before);
+            written.extend_from_slice(frames.frame(number));
+            rest = after;
+        }
+        written.extend_from_slice(rest);
+        self
+    }
 }
 
 impl NumberedFrames {
@@ -110,31 +159,25 @@ impl NumberedFrames {
 
     /// Renders the frames that have not been rendered.
     fn render(&mut self, mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>)) {
-        let Self { list, texts, rendered, ends, .. } = self;
+        let Self { list, texts, rendered, .. } = self;
+        let RenderedFrames { text, ends } = Arc::make_mut(rendered);
         for number in ends.len()..list.len() {
             let Described { key, id, before, after } = list[number];
             let end = list.get(number + 1).map_or(texts.len(), |next| next.before);
             let frame = TextFrame { id, form: key.form, before: &texts[before..after], after: &texts[after..end] };
-            render(rendered, frame);
-            ends.push(rendered.len());
+            render(text, frame);
+            ends.push(text.len());
         }
-    }
-
-    /// A rendered frame.
-    fn rendered(&self, number: u32) -> &[u8] {
-        let number = number as usize;
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.rendered[start..self.ends[number]]
     }
 
     /// Size of the frames.
     fn size(&self) -> usize {
-        size_of_val(&self.list[..]) + self.texts.len() + self.rendered.len()
+        size_of_val(&self.list[..]) + self.texts.len() + self.rendered.text.len()
     }
 
     /// Size of the frames that have not been rendered.
     fn new_size(&self) -> usize {
-        let new = &self.list[self.ends.len()..];
+        let new = &self.list[self.rendered.ends.len()..];
         size_of_val(new) + new.first().map_or(0, |first| self.texts.len() - first.before)
     }
 }
@@ -146,7 +189,14 @@ pub(crate) struct NamedFrames {
     mappings: Mappings,
     stacks: Stacks,
     frames: NumberedFrames,
-    text: Vec<u8>,
+    /// Text whose frames have not been looked up.
+    pieces: Vec<Piece>,
+    /// Its size.
+    size: usize,
+    /// Text in which workers replace numbers by frames.
+    replacing: WorkerPool<(Piece, Arc<RenderedFrames>), Piece>,
+    /// Empty pieces.
+    spare: Vec<Piece>,
     /// How often frames of stacks occur, by ID.
     counts: Vec<FrameCounts>,
     /// Frames of stacks outside of mappings: in the kernel, and elsewhere.
@@ -164,7 +214,10 @@ impl NamedFrames {
             mappings: Mappings::new(sources.has_objects()),
             stacks: Stacks::default(),
             frames: NumberedFrames::default(),
-            text: Vec::new(),
+            pieces: Vec::new(),
+            size: 0,
+            replacing: WorkerPool::new("names", usize::MAX, || |(piece, frames): (Piece, _)| piece.replace(frames)),
+            spare: Vec::new(),
             counts: Vec::new(),
             outside: [FrameCounts::default(); 2],
             is_at_leaf: false,
@@ -234,22 +287,31 @@ impl NamedFrames {
 
     /// Appends text, to be written later.
     pub(crate) fn add(&mut self, text: &[u8]) {
-        self.text.extend_from_slice(text);
+        let Self { pieces, size, spare, .. } = self;
+        *size += text.len();
+        match pieces.last_mut().filter(|piece| piece.numbered.len() < PIECE) {
+            Some(piece) => piece.numbered.extend_from_slice(text),
+            None => {
+                let mut piece = spare.pop().unwrap_or_default();
+                piece.numbered.extend_from_slice(text);
+                pieces.push(piece);
+            }
+        }
     }
 
     /// Whether there is so much text that it should be written.
     pub(crate) fn is_full(&self) -> bool {
-        self.text.len() + self.frames.new_size() >= TEXT
+        self.size + self.frames.new_size() >= TEXT
     }
 
-    /// Forgets the frames, if there are many and all text has been written. No other text may refer to frames.
+    /// Forgets the frames, if there are many and all text has been given to workers. No other text may refer to frames.
     pub(crate) fn forget(&mut self) {
-        if self.text.is_empty() && self.frames.size() >= RENDERED {
+        if self.pieces.is_empty() && self.frames.size() >= RENDERED {
             self.frames = NumberedFrames::default();
         }
     }
 
-    /// Writes the text, each frame by `render`.
+    /// Looks up the frames of the text, each rendered by `render`, gives it to workers, and writes the text before it.
     ///
     /// # Errors
     /// Errors of `out`.
@@ -259,18 +321,33 @@ impl NamedFrames {
         out: &mut dyn Write,
         mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>, &Symbols),
     ) -> Result<()> {
-        let Self { sources, symbolization, mappings, stacks, frames, text, .. } = self;
+        // The workers are done with the rendered frames, to which others can be added now.
+        let replaced: Vec<_> = std::iter::from_fn(|| self.replacing.next_result()).collect();
+        let Self { sources, symbolization, mappings, stacks, frames, .. } = self;
         let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta).keep_objects());
         symbolization.look_up(stacks.frames(), mappings.list(), session.process_files());
         frames.render(|rendered, frame| render(rendered, frame, symbolization.symbols()));
-        let mut rest = &text[..];
-        while let Some((before, number, after)) = next_frame(rest) {
-            let frame = if number == LITERAL { &[FRAME] } else { frames.rendered(number) };
-            out.write_all(before).and_then(|()| out.write_all(frame)).map_err(Error::Output)?;
-            rest = after;
+        self.pieces.drain(..).for_each(|piece| self.replacing.give((piece, Arc::clone(&frames.rendered))));
+        self.size = 0;
+        replaced.into_iter().try_for_each(|piece| self.write_piece(piece, out))
+    }
+
+    /// Writes the text that was given to workers.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub(crate) fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
+        while let Some(piece) = self.replacing.next_result() {
+            self.write_piece(piece, out)?;
         }
-        out.write_all(rest).map_err(Error::Output)?;
-        text.clear();
+        Ok(())
+    }
+
+    fn write_piece(&mut self, mut piece: Piece, out: &mut dyn Write) -> Result<()> {
+        out.write_all(&piece.written).map_err(Error::Output)?;
+        piece.numbered.clear();
+        piece.written.clear();
+        self.spare.push(piece);
         Ok(())
     }
 }
@@ -320,7 +397,7 @@ mod tests {
         assert_eq!(frames.new_size(), 0);
         assert_eq!(add(&mut frames, 3, *b"{}"), (2, 3));
         frames.render(render);
-        let rendered = [0, 1, 2].map(|number| frames.rendered(number));
+        let rendered = [0, 1, 2].map(|number| frames.rendered.frame(number));
         assert_eq!(rendered, [&b"<10>"[..], b"[11]", b"{12}"]);
     }
 }

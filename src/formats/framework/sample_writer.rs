@@ -440,6 +440,8 @@ impl<F: SampleFormat, W: Write> Sink for SampleWriter<F, W> {
         }
         self.write(meta, &[F::END])?;
         self.write_named(meta)?;
+        let Self { out, state, .. } = self;
+        state.named.as_mut().map_or(Ok(()), |named| named.finish(out))?;
         self.out.flush().map_err(Error::Output)
     }
 }

@@ -25,7 +25,7 @@ use crate::formats::framework::bounded_json as bounded;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 #[cfg(feature = "cli")]
 use crate::option_values::{number_in, percent};
-use crate::profile::accesses::Accesses;
+use crate::profile::accesses::{AccessField, Accesses};
 use crate::profile::labels::Label;
 use crate::profile::options::{FunctionNames, Measures};
 use crate::profile::time_quantum::TimeQuantum;
@@ -39,9 +39,11 @@ use crate::report::ratio::EventRatio;
 use crate::report::source_files::SourceFiles;
 use crate::report::top::{ReportEntry, Top};
 use perf_data::abi::sample::branch::BranchFlags;
+use perf_data::abi::sample::data_src::{DataSrc, mem};
 use perf_data::error::{Error, Result};
 use perf_data::stream::events::EventIndex;
 use regex_lite::Regex;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -139,6 +141,8 @@ struct Settings {
     has_default_limit: bool,
     /// Whether entries are only those of samples, not of what led to them.
     own_only: bool,
+    /// Whether only events with memory accesses are listed, if there are any.
+    mem: bool,
     /// What names of listed functions match, with the column that has them.
     search: Option<(usize, Regex)>,
 }
@@ -166,6 +170,7 @@ impl Settings {
             percent_limit: percent_limit.unwrap_or(if tree.is_some() { TREE_LIMIT } else { 0.0 }),
             limit: limit.map_or(if has_all { usize::MAX } else { MAX_ENTRIES }, |limit| limit as usize),
             own_only: report.counts_leaves(),
+            mem: report.contents.mem,
             has_default_limit: limit.is_none(),
             search,
         })
@@ -180,10 +185,23 @@ impl Settings {
     fn lists(&self, profile: &Profile, locations: &Locations) -> impl ExactSizeIterator<Item = Top> {
         let events: Vec<_> = match self.keys.contains(&ReportKey::Event) {
             true => vec![None],
-            false => profile.has_samples.iter().copied().map(Some).collect(),
+            false => self.events(profile).into_iter().map(Some).collect(),
         };
         let list = |event| Top::new(profile, locations, event, &self.keys, self.by_total);
         events.into_iter().map(list)
+    }
+
+    /// The events whose lists are written.
+    fn events(&self, profile: &Profile) -> BTreeSet<EventIndex> {
+        let source = |row: &&Row| profile.tables.labels.access(row.labels, AccessField::Source);
+        let is_access =
+            |row: &&Row| source(row).is_some_and(|source| DataSrc(source).get(DataSrc::MEM_OP) & !mem::NA != 0);
+        let accessing: BTreeSet<_> = if self.mem {
+            profile.rows.iter().filter(is_access).map(|row| row.event).collect()
+        } else {
+            BTreeSet::new()
+        };
+        if accessing.is_empty() { profile.has_samples.clone() } else { accessing }
     }
 
     /// The entries that the limits permit.

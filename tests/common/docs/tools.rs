@@ -12,7 +12,7 @@ use std::sync::Mutex;
 
 /// The environment of the commands.
 pub(crate) struct Tools {
-    /// Has `perfconv` and stand-ins.
+    /// Has `perfconv`, stand-ins and [`BASIC`].
     directory: tempfile::TempDir,
     /// Which programs exist.
     installed: Mutex<HashMap<String, bool>>,
@@ -29,6 +29,14 @@ case "$*" in
 esac
 "#;
 
+/// Programs that pages may call without saying so: a system without them builds no Rust program with C code.
+const BASIC: &[&str] = &[
+    "awk", "basename", "bash", "cat", "chmod", "cmp", "cp", "cut", "date", "diff", "dirname", "du", "echo", "env",
+    "false", "find", "grep", "gzip", "head", "id", "ln", "ls", "mkdir", "mktemp", "mv", "nl", "od", "printf", "pwd",
+    "readlink", "realpath", "rm", "sed", "seq", "sh", "sleep", "sort", "stat", "tail", "tar", "tee", "test", "timeout",
+    "touch", "tr", "true", "uniq", "wc", "xargs",
+];
+
 impl Tools {
     /// The tools of pages: perfconv, a shell, and other programs or none.
     pub(crate) fn new(with_others: bool) -> Self {
@@ -41,6 +49,11 @@ impl Tools {
             use std::os::unix::fs::{PermissionsExt, symlink};
             fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).expect("a temporary file");
             symlink(program, directory.path().join("perfconv")).expect("a temporary directory");
+            let search_path = env::var_os("PATH").unwrap_or_default();
+            for basic in BASIC {
+                let path = env::split_paths(&search_path).map(|path| path.join(basic)).find(|path| path.exists());
+                path.map(|path| symlink(path, directory.path().join(basic)).expect("a temporary directory"));
+            }
         }
         Self { directory, installed: Mutex::default(), with_others }
     }
@@ -48,7 +61,9 @@ impl Tools {
     /// A script in a directory, with standard output and standard error in one stream.
     pub(crate) fn bash(&self, work: &Path, script: &str) -> Command {
         let mut path = vec![self.directory.path().to_owned()];
-        path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+        if self.with_others {
+            path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+        }
         let program = Path::new(env!("CARGO_BIN_EXE_perfconv"));
         let mut command = Command::new("timeout");
         command.args(["300", "bash", "-c", &format!("exec 2>&1\n{script}")]).current_dir(work).stdin(Stdio::null());
