@@ -3,15 +3,16 @@
 //! of further samples is collected.
 
 use crate::profile::intern::mappings::Mappings;
+use crate::profile::intern::recent::{Recent, RecentKey};
 use crate::profile::intern::stacks::{FrameId, Stacks};
 use crate::profile::symbolize::symbols::Symbols;
 use crate::profile::symbolize::unsymbolized::{FrameCounts, LookedUpFrames, Unsymbolized};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use perf_data::error::{Error, Result};
-use perf_data::session::Session;
 use perf_data::session::id_table::IdTable;
 use perf_data::session::map::{Map, MapId};
 use perf_data::session::space::Space;
+use perf_data::session::{Session, ViewId};
 use perf_data::stream::meta::Meta;
 use perf_data::threads::WorkerPool;
 use std::io::Write;
@@ -28,11 +29,17 @@ const LITERAL: u32 = u32::MAX;
 pub(crate) fn append_text(text: &[u8], out: &mut Vec<u8>) {
     for (index, part) in text.split(|&byte| byte == FRAME).enumerate() {
         if index > 0 {
-            out.push(FRAME);
-            out.extend_from_slice(&LITERAL.to_le_bytes());
+            append_number(LITERAL, out);
         }
         out.extend_from_slice(part);
     }
+}
+
+/// Appends the number of a frame.
+#[inline]
+fn append_number(number: u32, text: &mut Vec<u8>) {
+    text.push(FRAME);
+    text.extend_from_slice(&number.to_le_bytes());
 }
 
 /// Size of text and frames at which symbols are looked up.
@@ -57,6 +64,35 @@ pub(crate) struct FrameKey {
     pub form: u8,
 }
 
+/// A frame of a stack: equal ones have the same text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StackFrame {
+    /// Version of the process's address space, or of the kernel's for kernel addresses.
+    pub view: ViewId,
+    /// Address space.
+    pub space: Space,
+    /// See [`FrameKey`].
+    pub ip: u64,
+    /// See [`FrameKey`].
+    pub at: u64,
+    /// See [`FrameKey`].
+    pub form: u8,
+}
+
+impl RecentKey for StackFrame {
+    #[inline]
+    fn number(&self) -> u64 {
+        self.ip ^ self.view.rotate_left(32)
+    }
+}
+
+/// The number of a frame in the text, and its ID.
+#[derive(Clone, Copy, Debug)]
+struct FrameNumber {
+    number: u32,
+    id: FrameId,
+}
+
 /// A frame in the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextFrame<'a> {
@@ -70,13 +106,11 @@ pub(crate) struct TextFrame<'a> {
     pub after: &'a [u8],
 }
 
-/// A described frame.
-struct Described {
-    key: FrameKey,
-    id: FrameId,
-    /// Where its text before the name starts in [`Frames::texts`].
+/// A frame that has not been rendered: where its texts end in [`NumberedFrames::texts`].
+struct NewFrame {
+    /// The text before the name.
     before: usize,
-    /// Where its text after the name starts.
+    /// The text after the name, which follows it.
     after: usize,
 }
 
@@ -84,8 +118,10 @@ struct Described {
 #[derive(Default)]
 struct NumberedFrames {
     numbers: IdTable,
-    list: Vec<Described>,
-    /// Texts before and after names.
+    list: Vec<(FrameKey, FrameId)>,
+    /// The last of them, which have not been rendered.
+    new: Vec<NewFrame>,
+    /// Texts before and after their names.
     texts: Vec<u8>,
     /// The frames that have been rendered. Workers have it, too, until their text is taken from them.
     rendered: Arc<RenderedFrames>,
@@ -145,40 +181,42 @@ impl NumberedFrames {
         before: impl FnOnce(&mut Vec<u8>),
         after: impl FnOnce(&mut Vec<u8>),
     ) -> u32 {
-        let Self { numbers, list, texts, .. } = self;
+        let Self { numbers, list, new: new_frames, texts, .. } = self;
         let new = list.len() as u32;
-        let number = numbers.find_or_insert(numbers.hash(key), new, |number| list[number as usize].key == key);
+        let number = numbers.find_or_insert(numbers.hash(key), new, |number| list[number as usize].0 == key);
         if number == new {
-            let start = texts.len();
+            list.push((key, id()));
             before(texts);
-            list.push(Described { key, id: id(), before: start, after: texts.len() });
+            let before = texts.len();
             after(texts);
+            new_frames.push(NewFrame { before, after: texts.len() });
         }
         number
     }
 
     /// Renders the frames that have not been rendered.
     fn render(&mut self, mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>)) {
-        let Self { list, texts, rendered, .. } = self;
+        let Self { list, new, texts, rendered, .. } = self;
         let RenderedFrames { text, ends } = Arc::make_mut(rendered);
-        for number in ends.len()..list.len() {
-            let Described { key, id, before, after } = list[number];
-            let end = list.get(number + 1).map_or(texts.len(), |next| next.before);
-            let frame = TextFrame { id, form: key.form, before: &texts[before..after], after: &texts[after..end] };
+        let mut start = 0;
+        for (&(key, id), &NewFrame { before, after }) in list[ends.len()..].iter().zip(&*new) {
+            let frame = TextFrame { id, form: key.form, before: &texts[start..before], after: &texts[before..after] };
             render(text, frame);
             ends.push(text.len());
+            start = after;
         }
+        new.clear();
+        texts.clear();
     }
 
     /// Size of the frames.
     fn size(&self) -> usize {
-        size_of_val(&self.list[..]) + self.texts.len() + self.rendered.text.len()
+        size_of_val(&self.list[..]) + self.rendered.text.len() + self.new_size()
     }
 
     /// Size of the frames that have not been rendered.
     fn new_size(&self) -> usize {
-        let new = &self.list[self.rendered.ends.len()..];
-        size_of_val(new) + new.first().map_or(0, |first| self.texts.len() - first.before)
+        size_of_val(&self.new[..]) + self.texts.len()
     }
 }
 
@@ -189,6 +227,8 @@ pub(crate) struct NamedFrames {
     mappings: Mappings,
     stacks: Stacks,
     frames: NumberedFrames,
+    /// Most frames of a stack are in another one.
+    recent: Recent<StackFrame, FrameNumber>,
     /// Text whose frames have not been looked up.
     pieces: Vec<Piece>,
     /// Its size.
@@ -214,6 +254,7 @@ impl NamedFrames {
             mappings: Mappings::new(sources.has_objects()),
             stacks: Stacks::default(),
             frames: NumberedFrames::default(),
+            recent: Recent::default(),
             pieces: Vec::new(),
             size: 0,
             replacing: WorkerPool::new("names", usize::MAX, || |(piece, frames): (Piece, _)| piece.replace(frames)),
@@ -224,8 +265,8 @@ impl NamedFrames {
         })
     }
 
-    /// Appends a frame to a text, and returns its ID. `before` and `after` append what surrounds its name; both depend on nothing
-    /// but the key, and are called when it is new.
+    /// Appends a frame to a text. `before` and `after` append what surrounds its name; both depend on nothing but the key, and are
+    /// called when it is new.
     pub(crate) fn append(
         &mut self,
         text: &mut Vec<u8>,
@@ -233,13 +274,22 @@ impl NamedFrames {
         map: &Map,
         before: impl FnOnce(&mut Vec<u8>),
         after: impl FnOnce(&mut Vec<u8>),
-    ) -> FrameId {
+    ) {
+        append_number(self.number(key, map, before, after).number, text);
+    }
+
+    /// The number of a frame, see [`append`](Self::append).
+    fn number(
+        &mut self,
+        key: FrameKey,
+        map: &Map,
+        before: impl FnOnce(&mut Vec<u8>),
+        after: impl FnOnce(&mut Vec<u8>),
+    ) -> FrameNumber {
         let Self { mappings, stacks, frames, .. } = self;
         let id = || stacks.frame_id(mappings.frame(key.map, || map, key.at, key.ip != key.at));
         let number = frames.number(key, id, before, after);
-        text.push(FRAME);
-        text.extend_from_slice(&number.to_le_bytes());
-        frames.list[number as usize].id
+        FrameNumber { number, id: frames.list[number as usize].1 }
     }
 
     /// Begins the stack of a sample, whose frames are counted.
@@ -247,16 +297,32 @@ impl NamedFrames {
         self.is_at_leaf = true;
     }
 
+    /// Appends a frame of a stack that has been appended recently. Returns whether it has.
+    #[inline]
+    pub(crate) fn append_recent(&mut self, text: &mut Vec<u8>, frame: StackFrame) -> bool {
+        let recent = self.recent.get(frame);
+        recent.into_iter().for_each(|recent| self.append_counted(text, recent));
+        recent.is_some()
+    }
+
     /// As [`append`](Self::append), for a frame of a stack.
     pub(crate) fn append_stack_frame(
         &mut self,
         text: &mut Vec<u8>,
-        key: FrameKey,
+        (frame, key): (StackFrame, FrameKey),
         map: &Map,
         before: impl FnOnce(&mut Vec<u8>),
         after: impl FnOnce(&mut Vec<u8>),
     ) {
-        let id = self.append(text, key, map, before, after) as usize;
+        let number = self.number(key, map, before, after);
+        self.recent.put(frame, number);
+        self.append_counted(text, number);
+    }
+
+    #[inline]
+    fn append_counted(&mut self, text: &mut Vec<u8>, FrameNumber { number, id }: FrameNumber) {
+        append_number(number, text);
+        let id = id as usize;
         if self.counts.len() <= id {
             self.counts.resize(id + 1, FrameCounts::default());
         }
@@ -308,6 +374,7 @@ impl NamedFrames {
     pub(crate) fn forget(&mut self) {
         if self.pieces.is_empty() && self.frames.size() >= RENDERED {
             self.frames = NumberedFrames::default();
+            self.recent = Recent::default();
         }
     }
 

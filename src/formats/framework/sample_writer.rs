@@ -2,7 +2,7 @@
 
 use super::converter::{ConvertOptions, Converter};
 use super::named_frames;
-use super::named_frames::{NamedFrames, TextFrame};
+use super::named_frames::{NamedFrames, StackFrame, TextFrame};
 use super::printed_maps::PrintedMaps;
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::collect::omissions;
@@ -23,7 +23,7 @@ use perf_data::error::{Error, Result};
 use perf_data::session::kernel_names::ListedKernel;
 use perf_data::session::space::Space;
 use perf_data::session::thread_name::unnamed_thread;
-use perf_data::session::{Applied, Session};
+use perf_data::session::{Applied, Session, ViewId};
 use perf_data::stream::Sink;
 use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::ledger::Ledger;
@@ -191,6 +191,8 @@ pub(crate) struct SampleText {
 pub(crate) struct SampleState {
     /// Processes, threads and mappings.
     pub session: Session,
+    /// Version of the address space of the process whose stack is written.
+    view: ViewId,
     /// Frames whose functions are looked up later; `None` if they are not.
     pub named: Option<NamedFrames>,
     /// Read at the first sample of a tracepoint.
@@ -205,6 +207,28 @@ pub(crate) struct SampleState {
 }
 
 impl SampleState {
+    /// Begins a stack of a process.
+    fn begin_stack(&mut self, pid: u32) {
+        if let Some(named) = &mut self.named {
+            named.begin_stack();
+            self.view = self.session.mark_running(pid).view;
+        }
+    }
+
+    /// A frame of the stack: its recorded address, that whose function is written, and a form of its format.
+    #[inline]
+    pub(crate) fn stack_frame(&self, space: Space, (ip, at): (u64, u64), form: u8) -> StackFrame {
+        // The kernel's frames are the same for all processes.
+        let view = if space == Space::Kernel { self.session.kernel_generation() } else { self.view };
+        StackFrame { view, space, ip, at, form }
+    }
+
+    /// Appends a frame that has been appended recently. Returns whether it has.
+    #[inline]
+    pub(crate) fn append_recent(&mut self, frame: StackFrame, out: &mut Vec<u8>) -> bool {
+        self.named.as_mut().is_some_and(|named| named.append_recent(out, frame))
+    }
+
     /// Name of a thread, as text.
     pub(crate) fn comm(&self, tid: u32) -> Cow<'_, str> {
         match self.session.thread(tid).and_then(|thread| thread.comm) {
@@ -282,6 +306,7 @@ pub(crate) fn begin<'a, F: SampleFormat + 'a>(
         out: BufWriter::with_capacity(1 << 17, out),
         state: SampleState {
             session: Session::default(),
+            view: ViewId::default(),
             named,
             tracepoints: None,
             printed: PrintedText::default(),
@@ -379,8 +404,8 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
             let mut text = std::mem::take(&mut self.text);
             text.before.clear();
             text.behind.clear();
-            self.state.named.iter_mut().for_each(NamedFrames::begin_stack);
             let sample = WrittenSample { decoded, event, period: view.period.map(|_| added) };
+            self.state.begin_stack(sample.pid());
             let cookie = self.format.sample(&mut self.state, &sample, &mut text)?;
             match (cookie, view.task) {
                 (Some(cookie), Some((pid, tid))) => {
@@ -413,6 +438,7 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
     fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
         let UserFrames { cookie, tid, chain, .. } = frames;
         for WaitingText { mut text, event, pid } in self.waiting.take(tid, cookie) {
+            self.state.view = self.state.session.mark_running(pid).view;
             let chain = Chain { event, pid, space: Space::User, ip: None, words: chain, unwound: UnwoundFrames::None };
             self.format.chain(&mut self.state, chain, &mut text.before);
             self.write_sample(meta, &text)?;

@@ -75,14 +75,18 @@ impl SampleFormat for Json {
 
     /// Writes a frame by its recorded address and the address to symbolize.
     fn frame(&mut self, state: &mut SampleState, frame: ChainFrame, out: &mut Vec<u8>) {
-        let SampleState { named, session, .. } = state;
         let ChainFrame { pid, ip, at, space, .. } = frame;
         if out.last() != Some(&b'[') {
             out.push(b',');
         }
         // perf writes the file only where it finds a symbol, and looks up all addresses as they were recorded.
-        let map_id = if self.is_exact && named.is_none() { None } else { session.map_at(pid, space, ip) };
         let at = if self.is_exact { ip } else { at };
+        let stack_frame = state.stack_frame(space, (ip, at), 0);
+        if state.append_recent(stack_frame, out) {
+            return;
+        }
+        let SampleState { named, session, .. } = state;
+        let map_id = if self.is_exact && named.is_none() { None } else { session.map_at(pid, space, ip) };
         let objects = &mut self.objects;
         let mut end = |out: &mut Vec<u8>| {
             if let Some((map, objects)) = map_id.zip(objects.as_mut()) {
@@ -93,7 +97,7 @@ impl SampleFormat for Json {
         match named.as_mut().zip(map_id) {
             Some((named, map)) => {
                 let key = FrameKey { map, ip, at, form: 0 };
-                named.append_stack_frame(out, key, session.map(map), |out| append_ip(out, ip), end);
+                named.append_stack_frame(out, (stack_frame, key), session.map(map), |out| append_ip(out, ip), end);
             }
             None => {
                 named.iter_mut().for_each(|named| named.count_outside(space));

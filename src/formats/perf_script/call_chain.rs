@@ -63,8 +63,7 @@ pub(super) fn frames(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         let ip = printer.sample.decoded.view.ip.unwrap_or(0);
         let (pid, space) = (printer.sample.pid(), printer.sample.space());
         out.push(b' ');
-        let map = printer.state.session.map_at(pid, space, ip);
-        frame(printer.state, PrintedFrame { ip, at: ip, space, map, is_relative: false }, fields, out);
+        frame(printer.state, PrintedFrame { pid, ip, at: ip, space, is_relative: false }, fields, out);
     }
 }
 
@@ -77,28 +76,33 @@ pub(super) fn chain_frame(
     out: &mut Vec<u8>,
 ) {
     let ChainFrame { pid, ip, at, space, .. } = chain_frame;
-    let map = state.session.map_at(pid, space, ip);
     out.push(b'\t');
-    frame(state, PrintedFrame { ip, at, space, map, is_relative: !style.has_memory_addresses() }, fields, out);
+    frame(state, PrintedFrame { pid, ip, at, space, is_relative: !style.has_memory_addresses() }, fields, out);
     out.push(b'\n');
 }
 
 /// A frame to print.
 struct PrintedFrame {
+    /// Process.
+    pid: u32,
     /// The recorded address.
     ip: u64,
     /// Address whose function is printed.
     at: u64,
     /// Address space.
     space: Space,
-    /// Mapping of the address.
-    map: Option<MapId>,
     /// Whether the address is printed as one of the mapped file.
     is_relative: bool,
 }
 
 fn frame(state: &mut SampleState, frame: PrintedFrame, fields: FieldSet, out: &mut Vec<u8>) {
-    let PrintedFrame { ip, at, space, map, is_relative } = frame;
+    let PrintedFrame { pid, ip, at, space, is_relative } = frame;
+    let form = frame_form(fields) | bit(ip != at, form::RETURN) | bit(is_relative, form::RELATIVE);
+    let stack_frame = state.stack_frame(space, (ip, at), form);
+    if state.append_recent(stack_frame, out) {
+        return;
+    }
+    let map = state.session.map_at(pid, space, ip);
     let SampleState { named, session, listed_kernel, printed_maps, .. } = state;
     let printed = map.map(|id| printed_maps.map(id, session.map(id), listed_kernel.as_ref()));
     let address = printed.filter(|_| is_relative).map_or(ip, |map| map.address(ip));
@@ -110,7 +114,6 @@ fn frame(state: &mut SampleState, frame: PrintedFrame, fields: FieldSet, out: &m
         }
         return file_part(printed, ip, fields, out);
     };
-    let form = frame_form(fields) | bit(ip != at, form::RETURN) | bit(is_relative, form::RELATIVE);
     let before = |out: &mut Vec<u8>| {
         number::address(out, address);
         if fields.has(SYM) {
@@ -118,7 +121,8 @@ fn frame(state: &mut SampleState, frame: PrintedFrame, fields: FieldSet, out: &m
         }
     };
     let after = |out: &mut Vec<u8>| file_part(printed, ip, fields, out);
-    named.append_stack_frame(out, FrameKey { map: id, ip, at, form }, session.map(id), before, after);
+    let key = FrameKey { map: id, ip, at, form };
+    named.append_stack_frame(out, (stack_frame, key), session.map(id), before, after);
 }
 
 /// The form of frames with these fields.
