@@ -2,6 +2,7 @@
 
 use super::location::Location;
 use super::objects::{Objects, PageCache};
+use super::stack_samples::StackWriter;
 use super::tally::BranchTally;
 use super::trace_table::{Trace, TraceTable};
 use super::{BranchCounts, MAX_RANGE};
@@ -12,6 +13,7 @@ use crate::profile::unwind::deferred::UserFrames;
 use hashbrown::HashMap;
 use perf_data::abi::record::{CpuMode, RecordType};
 use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchStackView};
+use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::error::Result;
 use perf_data::session::Session;
@@ -21,6 +23,7 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Counts branches. Records must arrive in time order.
 pub struct BranchCounter {
@@ -33,6 +36,11 @@ pub struct BranchCounter {
     /// By event.
     events: BTreeMap<EventIndex, String>,
     tally: BranchTally,
+    /// Samples with call chains, if they are kept.
+    stacks: Option<StackWriter>,
+    /// Scratch buffers.
+    chain: Vec<Location>,
+    branches: Vec<(Location, Location)>,
 }
 
 impl Default for BranchCounter {
@@ -46,22 +54,38 @@ impl Default for BranchCounter {
             addresses: HashMap::new(),
             events: BTreeMap::new(),
             tally: BranchTally::default(),
+            stacks: None,
+            chain: Vec::new(),
+            branches: Vec::new(),
         }
     }
 }
 
 impl BranchCounter {
+    /// Also keeps samples with a call chain, in a temporary file in a directory if there are many.
+    #[must_use]
+    pub fn with_call_chains(self, spool_dir: Option<PathBuf>) -> Self {
+        Self { stacks: Some(StackWriter::new(spool_dir)), ..self }
+    }
+
     /// The counts, after the end of the stream, and what happened to the records.
-    pub fn finish(self) -> (BranchCounts, Ledger) {
+    ///
+    /// # Errors
+    /// If samples with call chains cannot be written to a temporary file.
+    pub fn finish(self) -> Result<(BranchCounts, Ledger)> {
         let mut addresses: Vec<_> = self.addresses.into_iter().collect();
         addresses.sort_unstable();
         let objects = self.objects.map(Objects::finish).unwrap_or_default();
         let events = self.events.into_values().collect();
-        (BranchCounts { objects, traces: self.traces.finish(), addresses, events, tally: self.tally }, self.ledger)
+        let stacks = self.stacks.map(StackWriter::finish).transpose()?.unwrap_or_default();
+        let (traces, tally) = (self.traces.finish(), self.tally);
+        Ok((BranchCounts { objects, traces, addresses, events, tally, stacks }, self.ledger))
     }
 
     fn count_stack(&mut self, decoded: DecodedSample<'_>, stack: BranchStackView<'_>, pid: u32) {
-        let Self { session, pages, objects: Some(objects), traces, tally, .. } = self else { return };
+        let Self { session, pages, objects: Some(objects), traces, tally, branches, .. } = self else { return };
+        let keeps_branches = self.stacks.is_some();
+        branches.clear();
         let endian = decoded.raw.endian();
         let mut locate = |address| pages.locate(session, objects, pid, address);
         tally.samples += 1;
@@ -86,6 +110,9 @@ impl BranchCounter {
                 if source.object().is_some() || target.object().is_some() {
                     let trace = Trace { from: source, to: target, next: end };
                     traces.add(trace, flags.get(BranchFlags::MISPRED) == 1);
+                    if keeps_branches {
+                        branches.push((source, target));
+                    }
                 } else {
                     tally.outside += 1;
                 }
@@ -93,6 +120,18 @@ impl BranchCounter {
             // Without a source, it is unknown where the code before the branch ended.
             next = (from != 0).then_some(source);
         }
+    }
+
+    /// Keeps the branches that were counted last, with the call chain of their sample.
+    fn keep_stack(&mut self, decoded: DecodedSample<'_>, pid: u32) -> Result<()> {
+        let Self { session, pages, objects: Some(objects), stacks: Some(stacks), chain, branches, .. } = self else {
+            return Ok(());
+        };
+        let Some(frames) = decoded.view.callchain else { return Ok(()) };
+        chain.clear();
+        let addresses = frames.iter().filter(|&word| Context::of(word).is_none());
+        chain.extend(addresses.map(|address| pages.locate(session, objects, pid, address)));
+        stacks.add(chain, branches)
     }
 }
 
@@ -124,7 +163,10 @@ impl SampleConsumer for BranchCounter {
         let is_call_stack = decoded.event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         match decoded.view.branch_stack.filter(|stack| !stack.is_empty()) {
             Some(_) if is_call_stack => self.tally.call_stacks += 1,
-            Some(stack) => self.count_stack(decoded, stack, pid),
+            Some(stack) => {
+                self.count_stack(decoded, stack, pid);
+                self.keep_stack(decoded, pid)?;
+            }
             None => self.tally.without_stack += 1,
         }
         self.ledger.emitted(RecordType::SAMPLE, 1);

@@ -13,15 +13,20 @@
 pub mod attribution;
 pub mod binary;
 mod code;
+mod code_index;
+pub(crate) mod context;
 mod counter;
 mod discriminator;
 mod disjoint;
+mod functions;
 mod location;
 mod objects;
 mod probes;
 pub mod report;
 pub mod selection;
 pub mod source_profile;
+mod stack_samples;
+pub mod summary;
 mod tally;
 mod trace_table;
 
@@ -30,7 +35,9 @@ use std::collections::BTreeSet;
 pub use counter::BranchCounter;
 pub use location::{Location, ObjectNumber};
 pub use objects::BranchObject;
+pub use stack_samples::StackSamples;
 pub use tally::BranchTally;
+pub(crate) use code_index::CodeIndex;
 pub use trace_table::{Trace, TraceCount};
 
 /// Maximum length of a range in bytes, as in AutoFDO. No program runs more code without a taken branch.
@@ -50,6 +57,8 @@ pub struct BranchCounts {
     pub events: BTreeSet<String>,
     /// What happened to samples and entries.
     pub tally: BranchTally,
+    /// Samples with call chains, if they were kept.
+    pub stacks: StackSamples,
 }
 
 impl BranchCounts {

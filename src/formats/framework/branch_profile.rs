@@ -67,6 +67,11 @@ pub(crate) trait BranchFormat {
     /// # Errors
     /// If the format has nothing to write of the object, and errors of `out`.
     fn write(&self, binary: &BinaryBranches, ledger: &mut Ledger, out: &mut dyn Write) -> Result<()>;
+
+    /// Whether samples are needed with their call chains.
+    fn needs_call_chains(&self) -> bool {
+        false
+    }
 }
 
 /// The error that a format needs branches.
@@ -93,7 +98,9 @@ fn ordered<'a, F: BranchFormat>(
     convert: &ConvertOptions,
 ) -> Order<BranchProfile<'a, F>> {
     let read = ReadOptions::default().with_spool_dir(convert.spool_dir.clone());
-    let (counter, ledger) = (BranchCounter::default(), Ledger::default());
+    let counter = BranchCounter::default();
+    let counter = if format.needs_call_chains() { counter.with_call_chains(convert.spool_dir.clone()) } else { counter };
+    let ledger = Ledger::default();
     Order::new(BranchProfile { format, target, symbols: convert.symbols.clone(), counter, ledger }, read)
 }
 
@@ -153,7 +160,7 @@ impl<F: BranchFormat> Sink for BranchProfile<'_, F> {
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        let (counts, ledger) = std::mem::take(&mut self.counter).finish();
+        let (counts, ledger) = std::mem::take(&mut self.counter).finish()?;
         self.ledger = ledger;
         report::account(&counts.tally, &mut self.ledger);
         let Some(symbols) = self.symbols.objects.clone() else {

@@ -11,6 +11,7 @@ pub use crate::branches::attribution::Correlation;
 
 use crate::branches::attribution::attribute;
 use crate::branches::binary::BinaryBranches;
+use crate::branches::context;
 use crate::formats::framework::branch_profile::{self, BranchFormat, BranchProfileOptions};
 use crate::formats::framework::converter::{ConvertOptions, Converter};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, RecordFormat};
@@ -43,6 +44,10 @@ pub struct Llvm {
     /// How code is found in its source.
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "HOW", default_value_t))]
     pub llvm_correlation: Correlation,
+
+    /// Count functions separately by their callers, from call chains, where they are to be inlined.
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "llvm_correlation"))]
+    pub context: bool,
 }
 
 /// A form of LLVM's sample profiles.
@@ -76,7 +81,11 @@ impl RecordFormat for Llvm {
 
 impl BranchFormat for Llvm {
     fn write(&self, branches: &BinaryBranches, ledger: &mut Ledger, out: &mut dyn Write) -> Result<()> {
-        let profile = attribute(branches, self.llvm_correlation, ledger)?;
+        let profile = if self.context {
+            context::attribute(branches, ledger)?
+        } else {
+            attribute(branches, self.llvm_correlation, ledger)?
+        };
         ledger.change(format!("counts of {}", counted(profile.functions.len() as u64, "function")));
         match self.llvm_format {
             LlvmForm::Text => text::write(&profile, out),
@@ -84,5 +93,9 @@ impl BranchFormat for Llvm {
             LlvmForm::Md5 => out.write_all(&binary::encode(&profile, binary::Names::Hashes)),
         }
         .map_err(Error::Output)
+    }
+
+    fn needs_call_chains(&self) -> bool {
+        self.context
     }
 }

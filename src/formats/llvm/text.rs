@@ -6,6 +6,7 @@
 //!  LINE[.DISCRIMINATOR]: INLINED:TOTAL
 //!   LINE[.DISCRIMINATOR]: COUNT
 //!  !CFGChecksum: CHECKSUM
+//!  !Attributes: ATTRIBUTES
 //! ```
 
 use crate::branches::source_profile::{FunctionCounts, SourcePosition, SourceProfile};
@@ -41,6 +42,9 @@ fn function(profile: &SourceProfile, counts: &FunctionCounts, indent: usize, out
     }
     if let Some(checksum) = counts.checksum {
         writeln!(out, "{:indent$}!CFGChecksum: {checksum}", "")?;
+    }
+    if counts.attributes > 0 {
+        writeln!(out, "{:indent$}!Attributes: {}", "", counts.attributes)?;
     }
     Ok(())
 }
