@@ -45,11 +45,25 @@ pub enum Correlation {
     Lines,
 }
 
+/// What compilers write as discriminators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discriminators {
+    /// Numbers, as GCC.
+    Plain,
+    /// Several numbers in a word, as LLVM, but for those that are flow-sensitive.
+    Composed,
+}
+
 /// The counts of an object by position in its source.
 ///
 /// # Errors
 /// If it has no debug information, or no sampled function has.
-pub fn attribute(binary: &BinaryBranches, correlation: Correlation, ledger: &mut Ledger) -> Result<SourceProfile> {
+pub fn attribute(
+    binary: &BinaryBranches,
+    correlation: Correlation,
+    discriminators: Discriminators,
+    ledger: &mut Ledger,
+) -> Result<SourceProfile> {
     let name = binary.object.name();
     let mut code = binary.files.object().and_then(Code::new).filter(|_| binary.has_branches);
     if binary.has_branches && code.is_none() {
@@ -59,7 +73,7 @@ pub fn attribute(binary: &BinaryBranches, correlation: Correlation, ledger: &mut
     let probes = if is_probed { Probes::read(&binary.files) } else { None };
     let mut profile = SourceProfile::default();
     let has_source = binary.files.with_source(&mut |source| {
-        let mut attribution = Attribution::new(binary, source, probes.as_ref());
+        let mut attribution = Attribution::new(binary, source, probes.as_ref(), discriminators);
         match &mut code {
             Some(code) => attribution.branches(code, ledger),
             None => attribution.addresses(),
@@ -95,16 +109,24 @@ struct Attribution<'b, 'l, 's, 'a> {
     /// Scratch buffer: the frames of an address, outermost first.
     frames: Vec<AttributedFrame>,
     instructions: u64,
+    /// Whether discriminators are words of several numbers.
+    has_composed: bool,
     has_discriminators: bool,
 }
 
 impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
-    fn new(binary: &'b BinaryBranches, source: &'l SourceLookup<'s, 'a>, probes: Option<&'b Probes>) -> Self {
+    fn new(
+        binary: &'b BinaryBranches,
+        source: &'l SourceLookup<'s, 'a>,
+        probes: Option<&'b Probes>,
+        discriminators: Discriminators,
+    ) -> Self {
         let is_flow_sensitive = binary.files.has_symbol(FLOW_SENSITIVE);
         let mut profile = SourceProfile::default();
         profile.is_flow_sensitive = is_flow_sensitive;
-        let (functions, frames) = (Functions::default(), Vec::new());
-        Self { binary, source, probes, profile, functions, frames, instructions: 0, has_discriminators: false }
+        let has_composed = discriminators == Discriminators::Composed && !is_flow_sensitive;
+        let (functions, frames, instructions, has_discriminators) = Default::default();
+        Self { binary, source, probes, profile, functions, frames, instructions, has_composed, has_discriminators }
     }
 
     /// Attributes ranges and calls.
@@ -187,13 +209,13 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
 
     /// Finds the frames of an address.
     fn find_frames(&mut self, address: u64) {
-        let Self { profile, frames, source, .. } = self;
+        let Self { profile, frames, source, has_composed, .. } = self;
         frames.clear();
         source.each_frame(address, &mut |frame| {
             let is_known = !frame.function.is_empty();
             let name = if is_known { profile.number(canonical(frame.function)) } else { NameNumber::MAX };
             let discriminator = frame.discriminator;
-            let base = if profile.is_flow_sensitive { discriminator } else { discriminator::base(discriminator) };
+            let base = if *has_composed { discriminator::base(discriminator) } else { discriminator };
             let line = frame.line.wrapping_sub(frame.declaration) & 0xffff;
             frames.push(AttributedFrame {
                 name,
@@ -223,8 +245,7 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
         let Some(&AttributedFrame { position, discriminator, .. }) = self.frames.last() else { return };
         self.instructions += 1;
         self.has_discriminators |= discriminator != 0;
-        let is_flow_sensitive = self.profile.is_flow_sensitive;
-        let factor = if is_flow_sensitive { 1 } else { discriminator::duplication(discriminator) };
+        let factor = if self.has_composed { discriminator::duplication(discriminator) } else { 1 };
         let body = &mut self.innermost(count.saturating_mul(len.into())).body;
         let largest = &mut body.entry(position).or_default().count;
         *largest = (*largest).max(count.saturating_mul(factor));

@@ -133,9 +133,12 @@ mod tests {
         // push rbp; je +2; call rax; syscall; jmp -2; ret
         let bytes = [0x55, 0x74, 2, 0xff, 0xd0, 0x0f, 0x05, 0xeb, 0xfe, 0xc3];
         let list = decoded(Disassembler::new(EM_X86_64.0, true).unwrap(), &bytes, 0x1000);
-        let decoded: Vec<_> = list.iter().map(|i| (i.address - 0x1000, i.len, i.flow)).collect();
+        let instructions: Vec<_> = list.iter().map(|i| (i.address - 0x1000, i.len, i.flow)).collect();
         use Flow::{Call, Jump, Next, Return};
-        assert_eq!(decoded, [(0, 1, Next), (1, 2, Next), (3, 2, Call), (5, 2, Next), (7, 2, Jump), (9, 1, Return)]);
+        assert_eq!(
+            instructions,
+            [(0, 1, Next), (1, 2, Next), (3, 2, Call), (5, 2, Next), (7, 2, Jump), (9, 1, Return)]
+        );
         let words = [
             (0x1400_0001, true),  // b
             (0x9400_0001, true),  // bl

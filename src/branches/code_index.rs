@@ -16,7 +16,7 @@ pub(crate) struct CodeIndex<'a> {
 }
 
 impl<'a> CodeIndex<'a> {
-    /// `None` if instructions of the object cannot be decoded.
+    /// `None` if instructions of the object cannot be decoded, or it has no symbols.
     pub(crate) fn new(files: &'a ElfFiles) -> Option<Self> {
         let code = Code::new(files.object()?)?;
         let mut symbols = Vec::new();
@@ -24,7 +24,7 @@ impl<'a> CodeIndex<'a> {
         symbols.sort_unstable();
         symbols.dedup();
         let (instructions, calls, ranges) = Default::default();
-        Some(Self { code, symbols, instructions, calls, ranges })
+        (!symbols.is_empty()).then_some(Self { code, symbols, instructions, calls, ranges })
     }
 
     /// Decodes the code of the symbol that an address is in.

@@ -2,9 +2,10 @@
 
 use super::location::Location;
 use super::objects::{Objects, PageCache};
+use super::remapping::Remapping;
 use super::stack_samples::StackWriter;
 use super::tally::BranchTally;
-use super::trace_table::{Trace, TraceTable};
+use super::trace_table::{AddressTrace, LocatedTrace, RangeKind, Trace, TraceTable};
 use super::{BranchCounts, MAX_RANGE};
 use crate::profile::collect::branch_entries::{branch_entries, is_not_taken, is_on_wrong_path};
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, dispatch};
@@ -16,7 +17,7 @@ use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchStackView};
 use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::error::Result;
-use perf_data::session::Session;
+use perf_data::session::{Applied, Session};
 use perf_data::stream::Sink;
 use perf_data::stream::events::EventIndex;
 use perf_data::stream::ledger::Ledger;
@@ -38,6 +39,7 @@ pub struct BranchCounter {
     tally: BranchTally,
     /// Samples with call chains, if they are kept.
     stacks: Option<StackWriter>,
+    remapped: Vec<Remapping>,
     /// Scratch buffers.
     chain: Vec<Location>,
     branches: Vec<(Location, Location)>,
@@ -55,6 +57,7 @@ impl Default for BranchCounter {
             events: BTreeMap::new(),
             tally: BranchTally::default(),
             stacks: None,
+            remapped: Vec::new(),
             chain: Vec::new(),
             branches: Vec::new(),
         }
@@ -68,6 +71,12 @@ impl BranchCounter {
         Self { stacks: Some(StackWriter::new(spool_dir)), ..self }
     }
 
+    /// Counts code in memory that it was moved to as that of its file.
+    #[must_use]
+    pub fn with_remapped(self, remapped: Vec<Remapping>) -> Self {
+        Self { remapped, ..self }
+    }
+
     /// The counts, after the end of the stream, and what happened to the records.
     ///
     /// # Errors
@@ -78,7 +87,8 @@ impl BranchCounter {
         let objects = self.objects.map(Objects::finish).unwrap_or_default();
         let events = self.events.into_values().collect();
         let stacks = self.stacks.map(StackWriter::finish).transpose()?.unwrap_or_default();
-        let (traces, tally) = (self.traces.finish(), self.tally);
+        let mut tally = self.tally;
+        let traces = self.traces.finish(&mut tally);
         Ok((BranchCounts { objects, traces, addresses, events, tally, stacks }, self.ledger))
     }
 
@@ -86,13 +96,12 @@ impl BranchCounter {
         let Self { session, pages, objects: Some(objects), traces, tally, branches, .. } = self else { return };
         let keeps_branches = self.stacks.is_some();
         branches.clear();
-        let endian = decoded.raw.endian();
-        let mut locate = |address| pages.locate(session, objects, pid, address);
         tally.samples += 1;
         tally.entries += stack.len() as u64;
-        let (entries, is_repeated) = branch_entries(&stack, endian);
+        let (entries, is_repeated) = branch_entries(&stack, decoded.raw.endian());
         tally.duplicates += u64::from(is_repeated);
-        let mut next = None;
+        let view = pages.view();
+        let mut next = 0;
         for entry in entries {
             if is_on_wrong_path(&entry) {
                 tally.wrong_path += 1;
@@ -100,25 +109,17 @@ impl BranchCounter {
             }
             let BranchEntry { from, to, flags } = entry;
             tally.missing_ends += u64::from(from == 0 || to == 0);
-            let source = if from == 0 { Location::OUTSIDE } else { locate(from) };
             if to != 0 && !is_not_taken(flags) {
-                let target = locate(to);
-                let is_range = next.is_some() && (target.object().is_some() || next != Some(Location::OUTSIDE));
-                let end = next.filter(|&next| is_possible(target, next));
-                tally.ranges += u64::from(is_range);
-                tally.impossible_ranges += u64::from(is_range && end.is_none());
-                if source.object().is_some() || target.object().is_some() {
-                    let trace = Trace { from: source, to: target, next: end };
-                    traces.add(trace, flags.get(BranchFlags::MISPRED) == 1);
-                    if keeps_branches {
-                        branches.push((source, target));
-                    }
-                } else {
-                    tally.outside += 1;
+                let key = AddressTrace { view, from, to, next };
+                let is_mispredicted = flags.get(BranchFlags::MISPRED) == 1;
+                let mut locate = |address| pages.locate(session, objects, pid, address);
+                let located = traces.add(key, is_mispredicted, tally, || located(key, &mut locate));
+                if keeps_branches && located.is_inside() {
+                    branches.push((located.trace.from, located.trace.to));
                 }
             }
             // Without a source, it is unknown where the code before the branch ended.
-            next = (from != 0).then_some(source);
+            next = from;
         }
     }
 
@@ -133,6 +134,23 @@ impl BranchCounter {
         chain.extend(addresses.map(|address| pages.locate(session, objects, pid, address)));
         stacks.add(chain, branches)
     }
+}
+
+/// The objects of a trace.
+fn located(trace: AddressTrace, locate: &mut dyn FnMut(u64) -> Location) -> LocatedTrace {
+    let AddressTrace { from, to, next, .. } = trace;
+    let mut location = |address| if address == 0 { Location::OUTSIDE } else { locate(address) };
+    let (from, to) = (location(from), location(to));
+    let after = (next != 0).then(|| location(next));
+    let end = after.filter(|&after| is_possible(to, after));
+    let range = match after {
+        Some(after) if to.object().is_some() || after != Location::OUTSIDE => match end {
+            Some(_) => RangeKind::Possible,
+            None => RangeKind::Impossible,
+        },
+        _ => RangeKind::Unknown,
+    };
+    LocatedTrace { trace: Trace { from, to, next: end }, range }
 }
 
 /// Whether code can have been executed from `start` to a branch at `end`.
@@ -171,6 +189,15 @@ impl SampleConsumer for BranchCounter {
         }
         self.ledger.emitted(RecordType::SAMPLE, 1);
         Ok(())
+    }
+
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
+        let Self { session, remapped, .. } = self;
+        if remapped.iter().any(|remapping| remapping.is_over_file(session, meta, raw)) {
+            self.tally.remapped += 1;
+            return Ok(Applied::Consumed);
+        }
+        Ok(session.apply(meta, raw))
     }
 
     fn user_frames(&mut self, _: &Meta, _: UserFrames<'_>) -> Result<()> {

@@ -22,6 +22,7 @@ mod functions;
 mod location;
 mod objects;
 mod probes;
+mod remapping;
 pub mod report;
 pub mod selection;
 pub mod source_profile;
@@ -32,12 +33,13 @@ mod trace_table;
 
 use std::collections::BTreeSet;
 
+pub(crate) use code_index::CodeIndex;
 pub use counter::BranchCounter;
 pub use location::{Location, ObjectNumber};
 pub use objects::BranchObject;
+pub use remapping::Remapping;
 pub use stack_samples::StackSamples;
 pub use tally::BranchTally;
-pub(crate) use code_index::CodeIndex;
 pub use trace_table::{Trace, TraceCount};
 
 /// Maximum length of a range in bytes, as in AutoFDO. No program runs more code without a taken branch.

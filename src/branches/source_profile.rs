@@ -31,6 +31,17 @@ pub const WAS_INLINED: u32 = 1;
 /// Attribute of a function that compilers are to inline, since it has counts of its own where it is called from.
 pub const IS_TO_BE_INLINED: u32 = 2;
 
+impl PositionCount {
+    /// Adds the count of the same position.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        for (name, calls) in other.targets {
+            let sum = self.targets.entry(name).or_default();
+            *sum = sum.saturating_add(calls);
+        }
+    }
+}
+
 /// The counts of a function, or of one that was inlined into another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionCounts {
@@ -174,17 +185,13 @@ impl FunctionCounts {
     }
 
     /// Adds the counts of the same function.
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.attributes |= other.attributes;
         self.total = self.total.saturating_add(other.total);
         self.head = self.head.saturating_add(other.head);
         self.checksum = self.checksum.or(other.checksum);
-        for (position, PositionCount { count, targets }) in other.body {
-            let sum = self.body.entry(position).or_default();
-            sum.count = sum.count.saturating_add(count);
-            for (name, calls) in targets {
-                *sum.targets.entry(name).or_default() += calls;
-            }
+        for (position, count) in other.body {
+            self.body.entry(position).or_default().add(count);
         }
         for (position, functions) in other.inlined {
             let sums = self.inlined.entry(position).or_default();

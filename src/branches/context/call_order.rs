@@ -44,12 +44,13 @@ fn strongly_connected(calls: &[Calls]) -> Vec<Vec<usize>> {
         }
         // Functions with the callees that are still to be visited, and the lowest number that they reach.
         let mut path: Vec<(usize, Vec<usize>, usize)> = Vec::new();
-        let mut enter = |function: usize, path: &mut Vec<_>, open: &mut Vec<usize>, numbers: &mut Vec<Option<usize>>| {
-            visited += 1;
-            numbers[function] = Some(visited);
-            open.push(function);
-            path.push((function, calls[function].keys().rev().copied().collect(), visited));
-        };
+        let mut enter =
+            |function: usize, path: &mut Vec<_>, open: &mut Vec<usize>, numbers: &mut Vec<Option<usize>>| {
+                visited += 1;
+                numbers[function] = Some(visited);
+                open.push(function);
+                path.push((function, calls[function].keys().rev().copied().collect(), visited));
+            };
         enter(start, &mut path, &mut open, &mut numbers);
         while let Some((function, callees, lowest)) = path.last_mut() {
             if let Some(callee) = callees.pop() {

@@ -17,6 +17,7 @@ use super::disjoint::disjoint;
 use super::functions::Functions;
 use super::probes::{Probe, Probes};
 use super::source_profile::{NameNumber, SourcePosition, SourceProfile, WAS_INLINED};
+use hashbrown::HashSet;
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::{Ledger, counted};
 use perf_symbols::symbol::source_lookup::SourceLookup;
@@ -48,7 +49,8 @@ pub(crate) fn contexts(binary: &BinaryBranches, ledger: &mut Ledger) -> Result<C
 pub(crate) fn attribute(binary: &BinaryBranches, ledger: &mut Ledger) -> Result<SourceProfile> {
     let name = binary.object.name();
     let Some(probes) = Probes::read(&binary.files) else {
-        let problem = "has no pseudo probes, which profiles by callers need; compile it with -fpseudo-probe-for-profiling";
+        let problem =
+            "has no pseudo probes, which profiles by callers need; compile it with -fpseudo-probe-for-profiling";
         return Err(Error::not_found(format!("{name} {problem}")));
     };
     let mut profile = SourceProfile::default();
@@ -74,8 +76,8 @@ pub(crate) fn attribute(binary: &BinaryBranches, ledger: &mut Ledger) -> Result<
 }
 
 /// What is derived from unwound samples.
-type OnContexts<'o> = dyn FnMut(&mut SourceProfile, &mut Contexts, &Functions, &mut CodeIndex<'_>, Option<&SourceLookup<'_, '_>>)
-    + 'o;
+type OnContexts<'o> =
+    dyn FnMut(&mut SourceProfile, &mut Contexts, &Functions, &mut CodeIndex<'_>, Option<&SourceLookup<'_, '_>>) + 'o;
 
 /// Unwinds the samples of an object.
 fn unwound(binary: &BinaryBranches, ledger: &mut Ledger, on_contexts: &mut OnContexts<'_>) -> Result<()> {
@@ -86,15 +88,15 @@ fn unwound(binary: &BinaryBranches, ledger: &mut Ledger, on_contexts: &mut OnCon
         ));
     }
     let Some(mut code) = CodeIndex::new(&binary.files) else {
-        return Err(Error::invalid(format!("{name}: only instructions of x86 and AArch64 can be decoded")));
+        let problem = "its code is needed, with symbols, and only instructions of x86 and AArch64 can be decoded";
+        return Err(Error::invalid(format!("{name}: {problem}")));
     };
     let touched = touched(binary);
     let (mut samples, mut without_chain) = (0, 0);
     let mut process = |source: Option<&SourceLookup<'_, '_>>| {
         let mut names = SourceProfile::default();
-        let functions = source.map(|source| {
-            Functions::read(binary, source, &mut names, &touched, touched.iter().copied())
-        });
+        let functions =
+            source.map(|source| Functions::read(binary, source, &mut names, &touched, touched.iter().copied()));
         let functions = functions.unwrap_or_default();
         let mut unwinder = Unwinder::new(&mut code, &functions);
         binary.each_stack(&mut |chain, branches| unwinder.add(chain, branches));
@@ -116,12 +118,14 @@ fn unwound(binary: &BinaryBranches, ledger: &mut Ledger, on_contexts: &mut OnCon
 
 /// The addresses of branches and of frames in the object, sorted.
 fn touched(binary: &BinaryBranches) -> Vec<u64> {
-    let mut touched = BTreeSet::new();
+    let mut touched = HashSet::new();
     binary.each_stack(&mut |chain, branches| {
         let ends = branches.iter().flat_map(|&(from, to)| [from, to]);
         touched.extend(chain.iter().copied().chain(ends).filter_map(End::address));
     });
-    touched.into_iter().collect()
+    let mut touched: Vec<_> = touched.into_iter().collect();
+    touched.sort_unstable();
+    touched
 }
 
 /// The functions with ranges, branches or calls.

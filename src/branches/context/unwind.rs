@@ -29,12 +29,20 @@ pub(crate) struct ContextCounts {
 pub(crate) type Contexts = BTreeMap<Vec<u64>, ContextCounts>;
 
 /// A caller or, as a leaf, the current address.
+#[derive(Clone, Copy)]
 struct Frame {
     address: u64,
     parent: usize,
-    children: Vec<usize>,
-    ranges: Vec<(u64, u64)>,
-    branches: Vec<(u64, u64)>,
+}
+
+/// The index of a frame, and a range or a branch below it.
+type FramePair = (usize, (u64, u64));
+
+/// Ranges and branches with the same callers, while they are counted.
+#[derive(Default)]
+struct ContextSums {
+    ranges: HashMap<(u64, u64), u64>,
+    branches: HashMap<(u64, u64), u64>,
 }
 
 /// The frame that all others are below.
@@ -44,7 +52,7 @@ const ROOT: usize = 0;
 pub(super) struct Unwinder<'c, 'a> {
     code: &'c mut CodeIndex<'a>,
     functions: &'c Functions,
-    contexts: Contexts,
+    contexts: HashMap<Vec<u64>, ContextSums>,
     /// Frames of the current sample, each after its parent.
     frames: Vec<Frame>,
     leaf: usize,
@@ -57,6 +65,9 @@ pub(super) struct Unwinder<'c, 'a> {
     /// Scratch buffers.
     chain: Vec<u64>,
     branches: Vec<(u64, u64)>,
+    ranges_below: Vec<FramePair>,
+    branches_below: Vec<FramePair>,
+    context: Vec<u64>,
     /// Samples with branches in the object.
     pub samples: u64,
     /// Those of them whose call chain cannot be used.
@@ -66,6 +77,7 @@ pub(super) struct Unwinder<'c, 'a> {
 impl<'c, 'a> Unwinder<'c, 'a> {
     pub(super) fn new(code: &'c mut CodeIndex<'a>, functions: &'c Functions) -> Self {
         let (contexts, frames, incomplete, chain, branches) = Default::default();
+        let (ranges_below, branches_below, context) = Default::default();
         let (leaf, address, is_valid, samples, without_chain) = (ROOT, OUTSIDE, true, 0, 0);
         Self {
             code,
@@ -78,6 +90,9 @@ impl<'c, 'a> Unwinder<'c, 'a> {
             incomplete,
             chain,
             branches,
+            ranges_below,
+            branches_below,
+            context,
             samples,
             without_chain,
         }
@@ -85,7 +100,11 @@ impl<'c, 'a> Unwinder<'c, 'a> {
 
     /// The counts.
     pub(super) fn finish(self) -> Contexts {
-        self.contexts
+        let counts = |ContextSums { ranges, branches }| {
+            let (ranges, branches) = (ranges.into_iter().collect(), branches.into_iter().collect());
+            ContextCounts { ranges, branches }
+        };
+        self.contexts.into_iter().map(|(context, sums)| (context, counts(sums))).collect()
     }
 
     /// Counts a sample: frames leaf first, branches newest first.
@@ -146,10 +165,10 @@ impl<'c, 'a> Unwinder<'c, 'a> {
     }
 
     fn unwind(&mut self) {
+        self.ranges_below.clear();
+        self.branches_below.clear();
         self.frames.clear();
-        let root =
-            Frame { address: 0, parent: ROOT, children: Vec::new(), ranges: Vec::new(), branches: Vec::new() };
-        self.frames.push(root);
+        self.frames.push(Frame { address: 0, parent: ROOT });
         (self.leaf, self.is_valid) = (ROOT, true);
         for index in (0..self.chain.len()).rev() {
             self.push(self.chain[index]);
@@ -165,7 +184,7 @@ impl<'c, 'a> Unwinder<'c, 'a> {
                 continue;
             }
             let caller = if from == OUTSIDE { ROOT } else { self.frames[self.leaf].parent };
-            self.frames[caller].branches.push((from, to));
+            self.branches_below.push((caller, (from, to)));
         }
     }
 
@@ -179,7 +198,7 @@ impl<'c, 'a> Unwinder<'c, 'a> {
             _ if start > end || !self.code.runs_through(start, end) => self.is_valid = false,
             _ => {
                 let caller = self.frames[self.leaf].parent;
-                self.frames[caller].ranges.push((start, end));
+                self.ranges_below.push((caller, (start, end)));
             }
         }
     }
@@ -210,14 +229,13 @@ impl<'c, 'a> Unwinder<'c, 'a> {
 
     /// Adds a called function.
     fn push(&mut self, address: u64) {
-        let parent = self.leaf;
-        let children = &self.frames[parent].children;
-        let child = children.iter().copied().find(|&child| self.frames[child].address == address);
+        let frame = Frame { address, parent: self.leaf };
+        // A sample has a few dozen.
+        let same = |other: &Frame| (other.address, other.parent) == (frame.address, frame.parent);
+        let child = self.frames.iter().skip(1).position(same).map(|position| position + 1);
         self.leaf = child.unwrap_or_else(|| {
-            let child = self.frames.len();
-            self.frames[parent].children.push(child);
-            self.frames.push(Frame { address, parent, children: Vec::new(), ranges: Vec::new(), branches: Vec::new() });
-            child
+            self.frames.push(frame);
+            self.frames.len() - 1
         });
     }
 
@@ -231,25 +249,30 @@ impl<'c, 'a> Unwinder<'c, 'a> {
 
     /// Counts the ranges and branches of the frames.
     fn collect(&mut self) {
-        let Self { frames, contexts, .. } = self;
-        for index in 0..frames.len() {
-            let Frame { ranges, branches, .. } = &frames[index];
-            if ranges.is_empty() && branches.is_empty() {
-                continue;
+        for is_range in [true, false] {
+            let mut below = std::mem::take(if is_range { &mut self.ranges_below } else { &mut self.branches_below });
+            below.sort_unstable_by_key(|&(frame, _)| frame);
+            for same_frame in below.chunk_by(|a, b| a.0 == b.0) {
+                let sums = self.sums(same_frame[0].0);
+                let sums = if is_range { &mut sums.ranges } else { &mut sums.branches };
+                same_frame.iter().for_each(|&(_, pair)| *sums.entry(pair).or_default() += 1);
             }
-            let mut context = Vec::new();
-            let mut frame = index;
-            // Compilers cannot use callers that call by way of another object.
-            while frame != ROOT && frames[frame].address != OUTSIDE {
-                context.push(frames[frame].address);
-                frame = frames[frame].parent;
-            }
-            context.reverse();
-            remove_repetitions(&mut context);
-            let counts = contexts.entry(context).or_default();
-            ranges.iter().for_each(|&range| *counts.ranges.entry(range).or_default() += 1);
-            branches.iter().for_each(|&branch| *counts.branches.entry(branch).or_default() += 1);
+            *(if is_range { &mut self.ranges_below } else { &mut self.branches_below }) = below;
         }
+    }
+
+    /// The sums of the callers that a frame is the last of.
+    fn sums(&mut self, mut frame: usize) -> &mut ContextSums {
+        let Self { frames, contexts, context, .. } = self;
+        context.clear();
+        // Compilers cannot use callers that call by way of another object.
+        while frame != ROOT && frames[frame].address != OUTSIDE {
+            context.push(frames[frame].address);
+            frame = frames[frame].parent;
+        }
+        context.reverse();
+        remove_repetitions(context);
+        contexts.entry_ref(context.as_slice()).or_default()
     }
 }
 
@@ -257,17 +280,20 @@ impl<'c, 'a> Unwinder<'c, 'a> {
 pub(super) fn remove_repetitions<T: PartialEq + Copy>(context: &mut Vec<T>) {
     let mut len = 1;
     while len <= context.len() / 2 {
-        let mut kept = context[..len].to_vec();
-        let mut index = len;
-        while index < context.len() {
-            if context.get(index..index + len) == Some(&context[index - len..index]) {
-                index += len;
-            } else {
-                kept.push(context[index]);
-                index += 1;
+        let is_repeated = |index: usize| context.get(index..index + len) == Some(&context[index - len..index]);
+        if let Some(first) = (len..context.len()).find(|&index| is_repeated(index)) {
+            let mut kept = context[..first].to_vec();
+            let mut index = first;
+            while index < context.len() {
+                if is_repeated(index) {
+                    index += len;
+                } else {
+                    kept.push(context[index]);
+                    index += 1;
+                }
             }
+            *context = kept;
         }
-        *context = kept;
         len += 1;
     }
 }

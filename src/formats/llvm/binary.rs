@@ -1,8 +1,12 @@
-//! The extensible binary form: a table of sections, and their contents. Numbers are unsigned LEB128 unless stated otherwise.
+//! The extensible binary form: a table of sections, and their contents, which may be compressed. Numbers are unsigned LEB128 unless
+//! stated otherwise.
 
 use crate::branches::source_profile::{FunctionCounts, SourcePosition, SourceProfile, guid};
 use crate::branches::summary::{ProfileSummary, SummaryEntry};
+use flate2::Compression;
+use flate2::bufread::ZlibEncoder;
 use std::collections::BTreeMap;
+use std::io::Read;
 
 /// "SPROF42" and the number of the form.
 const MAGIC: u64 = 0x5350_524f_4634_3204;
@@ -37,6 +41,7 @@ mod section {
 
 /// Flags of sections: those of one kind are in the upper half.
 mod flags {
+    pub(super) const COMPRESSED: u64 = 1;
     pub(super) const SUMMARY_FLOW_SENSITIVE: u64 = 4 << 32;
     pub(super) const NAMES_HASHES: u64 = 1 << 32;
     pub(super) const NAMES_FIXED_LENGTH: u64 = 2 << 32;
@@ -50,7 +55,7 @@ mod flags {
 const UNIQUE_SUFFIX: &[u8] = b".__uniq.";
 
 /// Encodes a profile whose names are sorted.
-pub(super) fn encode(profile: &SourceProfile, names: Names) -> Vec<u8> {
+pub(super) fn encode(profile: &SourceProfile, names: Names, is_compressed: bool) -> Vec<u8> {
     let functions = profile.by_total();
     let (mut bodies, mut offsets, mut metadata) = (Vec::new(), Vec::new(), Vec::new());
     leb(&mut offsets, functions.len() as u64);
@@ -80,6 +85,12 @@ pub(super) fn encode(profile: &SourceProfile, names: Names) -> Vec<u8> {
         (section::OFFSETS, (0, offsets)),
         (section::METADATA, (metadata_flags, metadata)),
     ]);
+    if is_compressed {
+        for (flags, bytes) in contents.values_mut() {
+            *flags |= flags::COMPRESSED;
+            *bytes = compressed(bytes);
+        }
+    }
     let mut out = Vec::new();
     leb(&mut out, MAGIC);
     leb(&mut out, VERSION);
@@ -99,6 +110,22 @@ pub(super) fn encode(profile: &SourceProfile, names: Names) -> Vec<u8> {
         [kind, flags, offset, len].into_iter().for_each(|value| word(&mut out, value));
     }
     section::CONTENTS.iter().filter_map(|kind| contents.remove(kind)).for_each(|(_, bytes)| out.extend(bytes));
+    out
+}
+
+/// A section with its two sizes before its compressed contents; an empty one stays empty.
+fn compressed(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    if bytes.is_empty() {
+        return out;
+    }
+    let mut encoder = ZlibEncoder::new(bytes, Compression::best());
+    let mut contents = Vec::new();
+    // Reading a slice cannot fail.
+    let _ = encoder.read_to_end(&mut contents);
+    leb(&mut out, bytes.len() as u64);
+    leb(&mut out, contents.len() as u64);
+    out.extend(contents);
     out
 }
 

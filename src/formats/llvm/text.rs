@@ -13,7 +13,7 @@ use crate::branches::source_profile::{FunctionCounts, SourcePosition, SourceProf
 use std::io::{Result, Write};
 
 /// Writes a profile.
-pub(super) fn write(profile: &SourceProfile, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn write(profile: &SourceProfile, out: &mut dyn Write) -> Result<()> {
     for (name, counts) in profile.by_total() {
         out.write_all(profile.name(name))?;
         writeln!(out, ":{}:{}", counts.total, counts.head)?;

@@ -5,7 +5,8 @@
 //! for each context, after a line with the addresses of its calls: `[0xA @ 0xB]`.
 
 use super::{Format, ShowsFunctions};
-use crate::branches::binary::BinaryBranches;
+use crate::branches::CodeIndex;
+use crate::branches::binary::{BinaryBranches, PairCounts};
 use crate::branches::context::{ContextCounts, Contexts, OUTSIDE, contexts};
 use crate::formats::framework::branch_profile::{self, BranchFormat, BranchProfileOptions, without_branches};
 use crate::formats::framework::converter::{ConvertOptions, Converter};
@@ -50,11 +51,15 @@ impl OutputFormat for Profgen {
 
 impl RecordFormat for Profgen {
     fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-        branch_profile::begin(self.clone(), &self.profile, out, options)
+        branch_profile::begin(self.clone(), out, options)
     }
 }
 
 impl BranchFormat for Profgen {
+    fn profile(&self) -> &BranchProfileOptions {
+        &self.profile
+    }
+
     fn write(&self, binary: &BinaryBranches, ledger: &mut Ledger, out: &mut dyn Write) -> Result<()> {
         if !binary.has_branches {
             return Err(without_branches(FORMAT.name));
@@ -63,16 +68,33 @@ impl BranchFormat for Profgen {
         if self.context {
             return write_contexts(&contexts(binary, ledger)?, base, out).map_err(Error::Output);
         }
-        let mut branches = binary.branches();
-        for (to, count) in binary.entries() {
-            *branches.entry((OUTSIDE, to)).or_default() += count;
-        }
-        write(&ContextCounts { ranges: binary.ranges(), branches }, base, "", out).map_err(Error::Output)
+        write(&counts(binary), base, "", out).map_err(Error::Output)
     }
 
     fn needs_call_chains(&self) -> bool {
         self.context
     }
+}
+
+/// The ranges and branches that llvm-profgen uses: those between instructions that it decodes. Stubs of linkers are not among them.
+fn counts(binary: &BinaryBranches) -> ContextCounts {
+    let mut code = CodeIndex::new(&binary.files);
+    let mut is_code = |address: u64| code.as_mut().is_none_or(|code| code.is_code(address));
+    let mut branches = PairCounts::new();
+    for ((from, to), count) in binary.branches() {
+        if is_code(to) {
+            let from = if is_code(from) { from } else { OUTSIDE };
+            *branches.entry((from, to)).or_default() += count;
+        }
+    }
+    for (to, count) in binary.entries().into_iter().filter(|(to, _)| is_code(*to)) {
+        *branches.entry((OUTSIDE, to)).or_default() += count;
+    }
+    let mut ranges = binary.ranges();
+    if let Some(code) = &mut code {
+        ranges.retain(|&(start, end), _| code.is_code(start) && code.runs_through(start, end));
+    }
+    ContextCounts { ranges, branches }
 }
 
 fn write(counts: &ContextCounts, base: u64, indent: &str, out: &mut dyn Write) -> io::Result<()> {
