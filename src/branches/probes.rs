@@ -162,6 +162,17 @@ impl Probes {
         self.frames.get(probe.frame as usize).is_some_and(|frame| frame.caller.is_some())
     }
 
+    /// As [`frames`](Self::frames), without those above a call whose probe is unknown, and whether there are such.
+    pub(super) fn known_frames(&self, probe: &Probe) -> (Vec<(&ProbedFunction, u32)>, bool) {
+        /// Number of the probe of a call that was lost.
+        const UNKNOWN: u32 = 0;
+        let mut frames = self.frames(probe);
+        let callers = frames.len().saturating_sub(1);
+        let unknown = frames[..callers].iter().rposition(|&(_, index)| index == UNKNOWN);
+        frames.drain(..unknown.map_or(0, |last| last + 1));
+        (frames, unknown.is_some())
+    }
+
     /// The functions at a probe, outermost first, each with the number of the probe in it: that of a call, except for the last.
     pub(super) fn frames(&self, probe: &Probe) -> Vec<(&ProbedFunction, u32)> {
         let mut frames = Vec::new();

@@ -255,9 +255,13 @@ impl ContextAttribution<'_> {
         Some((node, inliner))
     }
 
-    /// Adds the functions at a probe.
+    /// Adds the functions at a probe. Above a call whose probe is unknown, callers are of no use.
     fn add_frames(&mut self, probe: &Probe, frames: &mut Vec<ContextFrame>) {
-        for (function, index) in self.probes.frames(probe) {
+        let (functions, is_cut) = self.probes.known_frames(probe);
+        if is_cut {
+            frames.clear();
+        }
+        for (function, index) in functions {
             let name = self.names.number(&function.name);
             frames.push((name, SourcePosition { line: index, discriminator: 0 }));
         }

@@ -35,15 +35,15 @@ impl TailCalls {
     pub(super) fn new(contexts: &Contexts, functions: &Functions, code: &mut CodeIndex<'_>) -> Self {
         let mut own = Self::default();
         for &(from, to) in contexts.values().flat_map(|counts| counts.branches.keys()) {
-            let Some((source, target)) = functions.part(from).zip(functions.part(to)) else { continue };
-            let callee = target.1.function;
-            match code.flow(from) {
-                Some(Flow::Call) => _ = own.calls.entry(from).or_default().insert(callee),
-                Some(Flow::Jump) if source.1.function != callee => {
-                    own.jumps.entry(from).or_default().insert(callee);
-                    own.targets.insert(callee);
-                }
-                _ => {}
+            let parts = functions.part(from).zip(functions.part(to));
+            let Some(((_, source), (_, target))) = parts else { continue };
+            let callee = target.function;
+            let flow = code.flow(from);
+            if flow == Some(Flow::Call) {
+                own.calls.entry(from).or_default().insert(callee);
+            } else if flow == Some(Flow::Jump) && source.function != callee {
+                own.jumps.entry(from).or_default().insert(callee);
+                own.targets.insert(callee);
             }
         }
         for &from in own.jumps.keys() {
