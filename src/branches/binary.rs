@@ -1,6 +1,7 @@
 //! The branches of one object, by address in its file.
 
 use super::location::{Location, ObjectNumber};
+use super::stack_samples::OnStack;
 use super::trace_table::{Trace, TraceCount};
 use super::{BranchCounts, BranchObject, StackSamples};
 use perf_symbols::symbol::elf::ElfFiles;
@@ -115,7 +116,7 @@ impl BinaryBranches {
 
     /// Calls `on_sample` with the call chain, leaf first, and the branches, newest first, of each sample that was kept with its call
     /// chain.
-    pub(super) fn each_stack(&self, on_sample: &mut dyn FnMut(&[End], &[(End, End)])) {
+    pub(super) fn each_stack(&self, on_sample: &mut OnStack<'_, End>) {
         let addresses = AddressMap::new(&self.object, &self.files);
         let end = |location: Location| {
             let address = (location.object() == Some(self.number)).then(|| addresses.address(location.offset()));

@@ -67,6 +67,9 @@ fn cannot_write(error: io::Error) -> Error {
     Error::io("temporary file", "cannot write samples with call chains")(error)
 }
 
+/// Receives the call chain, leaf first, and the branches, newest first, of a sample.
+pub(super) type OnStack<'o, E> = dyn FnMut(&[E], &[(E, E)]) + 'o;
+
 /// Samples with a call chain and a branch stack.
 #[derive(Clone, Debug, Default)]
 pub struct StackSamples(Bytes);
@@ -78,7 +81,7 @@ impl StackSamples {
     }
 
     /// Calls `on_sample` with the call chain, leaf first, and the branches, newest first, of each sample.
-    pub(super) fn each(&self, on_sample: &mut dyn FnMut(&[Location], &[(Location, Location)])) {
+    pub(super) fn each(&self, on_sample: &mut OnStack<'_, Location>) {
         let mut words = self.0.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
         let (mut chain, mut branches) = (Vec::new(), Vec::new());
         while let Some((frames, number)) = words.next().zip(words.next()) {
