@@ -266,7 +266,7 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
 
     /// The counts of the function of a probe; `count` is added to its total, and to those of the functions that it is inlined into.
     fn probed(&mut self, probes: &Probes, probe: &Probe, count: u64) -> Option<&mut FunctionCounts> {
-        let mut frames = probes.known_frames(probe).0.into_iter();
+        let mut frames = probes.named_frames(probe).0.into_iter();
         let (function, mut call) = frames.next()?;
         let name = self.profile.number(&function.name);
         let inner: Vec<_> =

@@ -114,7 +114,7 @@ fn decoded(disassembler: Disassembler, bytes: &[u8], start: u64) -> Vec<CodeInst
             InstructionClass::Call => Flow::Call,
             InstructionClass::Jump => Flow::Jump,
             InstructionClass::Return => Flow::Return,
-            // System calls continue with the next instruction for whoever sees no kernel.
+            // As seen without the kernel, system calls continue with the next instruction.
             _ => Flow::Next,
         };
         list.push(CodeInstruction { address, len, flow });

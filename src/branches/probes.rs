@@ -163,7 +163,7 @@ impl Probes {
     }
 
     /// As [`frames`](Self::frames), without those above a call whose probe is unknown, and whether there are such.
-    pub(super) fn known_frames(&self, probe: &Probe) -> (Vec<(&ProbedFunction, u32)>, bool) {
+    pub(super) fn named_frames(&self, probe: &Probe) -> (Vec<(&ProbedFunction, u32)>, bool) {
         /// Number of the probe of a call that was lost.
         const UNKNOWN: u32 = 0;
         let mut frames = self.frames(probe);

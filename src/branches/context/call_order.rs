@@ -86,8 +86,8 @@ fn within_cycle(cycle: &[usize], calls: &[Calls]) -> Vec<usize> {
     let members: BTreeSet<usize> = cycle.iter().copied().collect();
     let mut edges: Vec<(usize, usize, u64)> = Vec::new();
     for &caller in cycle {
-        let own = calls[caller].iter().filter(|(callee, _)| members.contains(callee));
-        edges.extend(own.map(|(&callee, &count)| (caller, callee, count)));
+        let within = calls[caller].iter().filter(|(callee, _)| members.contains(callee));
+        edges.extend(within.map(|(&callee, &count)| (caller, callee, count)));
     }
     edges.sort_by_key(|&(_, _, count)| std::cmp::Reverse(count));
     let mut groups: BTreeMap<usize, usize> = members.iter().map(|&member| (member, member)).collect();

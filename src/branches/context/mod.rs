@@ -38,7 +38,7 @@ const ENTRY: u32 = 1;
 /// If the recording has no samples with a call chain, or the code cannot be decoded.
 pub(crate) fn contexts(binary: &BinaryBranches, ledger: &mut Ledger) -> Result<Contexts> {
     let mut contexts = Contexts::new();
-    unwound(binary, ledger, &mut |_, own, _, _, _| contexts = std::mem::take(own))?;
+    unwound(binary, ledger, &mut |_, unwound, _, _, _| contexts = std::mem::take(unwound))?;
     Ok(contexts)
 }
 
@@ -257,7 +257,7 @@ impl ContextAttribution<'_> {
 
     /// Adds the functions at a probe. Above a call whose probe is unknown, callers are of no use.
     fn add_frames(&mut self, probe: &Probe, frames: &mut Vec<ContextFrame>) {
-        let (functions, is_cut) = self.probes.known_frames(probe);
+        let (functions, is_cut) = self.probes.named_frames(probe);
         if is_cut {
             frames.clear();
         }

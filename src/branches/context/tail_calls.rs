@@ -33,25 +33,25 @@ pub(super) struct TailCalls {
 
 impl TailCalls {
     pub(super) fn new(contexts: &Contexts, functions: &Functions, code: &mut CodeIndex<'_>) -> Self {
-        let mut own = Self::default();
+        let mut tail_calls = Self::default();
         for &(from, to) in contexts.values().flat_map(|counts| counts.branches.keys()) {
             let parts = functions.part(from).zip(functions.part(to));
             let Some(((_, source), (_, target))) = parts else { continue };
             let callee = target.function;
             let flow = code.flow(from);
             if flow == Some(Flow::Call) {
-                own.calls.entry(from).or_default().insert(callee);
+                tail_calls.calls.entry(from).or_default().insert(callee);
             } else if flow == Some(Flow::Jump) && source.function != callee {
-                own.jumps.entry(from).or_default().insert(callee);
-                own.targets.insert(callee);
+                tail_calls.jumps.entry(from).or_default().insert(callee);
+                tail_calls.targets.insert(callee);
             }
         }
-        for &from in own.jumps.keys() {
+        for &from in tail_calls.jumps.keys() {
             if let Some((_, part)) = functions.part(from) {
-                own.jumps_of_function.entry(part.function).or_default().push(from);
+                tail_calls.jumps_of_function.entry(part.function).or_default().push(from);
             }
         }
-        own
+        tail_calls
     }
 
     /// Adds missing callers to the addresses of calls, to which that of the leaf is added. The result has no leaf.
