@@ -14,6 +14,7 @@ mod suite {
     mod arm_spe;
     mod bad_input;
     mod batch;
+    mod branch_objects;
     mod branch_profiles;
     mod branches;
     mod build_ids;

@@ -12,6 +12,7 @@ mod oracles {
     mod archive;
     mod arm_spe;
     mod branch_profiles;
+    mod branch_rebuild;
     mod branch_text;
     mod build_ids;
     mod callgrind;

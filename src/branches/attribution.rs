@@ -11,16 +11,16 @@
 //! probes. Without branches, instruction pointers are added up by position.
 
 use super::binary::{BinaryBranches, PairCounts};
-use super::code::{Code, CodeInstruction};
+use super::code::{Code, CodeInstruction, Flow};
 use super::disjoint::disjoint;
+use super::functions::{Functions, canonical};
 use super::probes::{Probe, Probes};
 use super::source_profile::{FunctionCounts, NameNumber, SourcePosition, SourceProfile};
 use super::{discriminator, report};
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
 use perf_symbols::symbol::source_lookup::SourceLookup;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeSet;
 
 /// Maximum number of inlined functions in each other that are distinguished. Compilers inline a few dozen.
 const DEPTH: usize = 256;
@@ -45,11 +45,25 @@ pub enum Correlation {
     Lines,
 }
 
+/// What compilers write as discriminators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discriminators {
+    /// Numbers, as GCC.
+    Plain,
+    /// Several numbers in a word, as LLVM, but for those that are flow-sensitive.
+    Composed,
+}
+
 /// The counts of an object by position in its source.
 ///
 /// # Errors
 /// If it has no debug information, or no sampled function has.
-pub fn attribute(binary: &BinaryBranches, correlation: Correlation, ledger: &mut Ledger) -> Result<SourceProfile> {
+pub fn attribute(
+    binary: &BinaryBranches,
+    correlation: Correlation,
+    discriminators: Discriminators,
+    ledger: &mut Ledger,
+) -> Result<SourceProfile> {
     let name = binary.object.name();
     let mut code = binary.files.object().and_then(Code::new).filter(|_| binary.has_branches);
     if binary.has_branches && code.is_none() {
@@ -59,7 +73,7 @@ pub fn attribute(binary: &BinaryBranches, correlation: Correlation, ledger: &mut
     let probes = if is_probed { Probes::read(&binary.files) } else { None };
     let mut profile = SourceProfile::default();
     let has_source = binary.files.with_source(&mut |source| {
-        let mut attribution = Attribution::new(binary, source, probes.as_ref());
+        let mut attribution = Attribution::new(binary, source, probes.as_ref(), discriminators);
         match &mut code {
             Some(code) => attribution.branches(code, ledger),
             None => attribution.addresses(),
@@ -78,20 +92,6 @@ pub fn attribute(binary: &BinaryBranches, correlation: Correlation, ledger: &mut
     })
 }
 
-/// A function, by its name: all units with a function of that name share it.
-struct AttributedFunction {
-    name: NameNumber,
-    parts: Vec<Range<u64>>,
-}
-
-/// A part of a function.
-struct FunctionPart {
-    end: u64,
-    function: usize,
-    /// Whether the function begins here.
-    is_entry: bool,
-}
-
 /// A function at an address, with the position in it.
 #[derive(Clone, Copy)]
 struct AttributedFrame {
@@ -105,22 +105,28 @@ struct Attribution<'b, 'l, 's, 'a> {
     source: &'l SourceLookup<'s, 'a>,
     probes: Option<&'b Probes>,
     profile: SourceProfile,
-    functions: Vec<AttributedFunction>,
-    /// By start.
-    parts: BTreeMap<u64, FunctionPart>,
+    functions: Functions,
     /// Scratch buffer: the frames of an address, outermost first.
     frames: Vec<AttributedFrame>,
     instructions: u64,
+    /// Whether discriminators are words of several numbers.
+    has_composed: bool,
     has_discriminators: bool,
 }
 
 impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
-    fn new(binary: &'b BinaryBranches, source: &'l SourceLookup<'s, 'a>, probes: Option<&'b Probes>) -> Self {
+    fn new(
+        binary: &'b BinaryBranches,
+        source: &'l SourceLookup<'s, 'a>,
+        probes: Option<&'b Probes>,
+        discriminators: Discriminators,
+    ) -> Self {
         let is_flow_sensitive = binary.files.has_symbol(FLOW_SENSITIVE);
         let mut profile = SourceProfile::default();
         profile.is_flow_sensitive = is_flow_sensitive;
-        let (functions, parts, frames) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { binary, source, probes, profile, functions, parts, frames, instructions: 0, has_discriminators: false }
+        let has_composed = discriminators == Discriminators::Composed && !is_flow_sensitive;
+        let (functions, frames, instructions, has_discriminators) = Default::default();
+        Self { binary, source, probes, profile, functions, frames, instructions, has_composed, has_discriminators }
     }
 
     /// Attributes ranges and calls.
@@ -129,11 +135,13 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
         let ends = branches.keys().flat_map(|&(from, to)| [from, to]).chain(entries.keys().copied());
         let touched: BTreeSet<u64> = ranges.keys().map(|&(start, _)| start).chain(ends).collect();
         let touched: Vec<u64> = touched.into_iter().collect();
-        self.find_functions(&touched, ranges.keys().map(|&(start, _)| start));
+        let starts = ranges.keys().map(|&(start, _)| start);
+        self.functions = Functions::read(self.binary, self.source, &mut self.profile, &touched, starts);
+        let functions = &self.functions;
         let sampled: BTreeSet<usize> =
-            touched.iter().filter_map(|&address| Some(self.part(address)?.function)).collect();
+            touched.iter().filter_map(|&address| Some(functions.part(address)?.1.function)).collect();
         for function in sampled {
-            self.functions[function].parts.iter().for_each(|part| code.decode(part.clone()));
+            functions.list[function].parts.iter().for_each(|part| code.decode(part.clone()));
         }
         for (part, count) in disjoint(&self.valid_ranges(&ranges, code, ledger)) {
             for instruction in
@@ -170,60 +178,6 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
         }
     }
 
-    /// Finds the functions in the units with these addresses, and those with the names of sampled ones in other units.
-    fn find_functions(&mut self, touched: &[u64], starts: impl Iterator<Item = u64>) {
-        self.read_functions(touched);
-        let sampled: BTreeSet<NameNumber> =
-            starts.filter_map(|start| Some(self.functions[self.part(start)?.function].name)).collect();
-        let mut others = touched.to_vec();
-        let profile = &mut self.profile;
-        self.binary.files.each_symbol(&mut |address, name| {
-            if sampled.contains(&profile.number(name)) {
-                others.push(address);
-            }
-        });
-        if others.len() > touched.len() {
-            (self.functions, self.parts) = (Vec::new(), BTreeMap::new());
-            self.read_functions(&others);
-        }
-        let Self { functions, parts, profile, .. } = self;
-        self.binary.files.each_symbol(&mut |address, name| {
-            let part = parts.range_mut(..=address).next_back().map(|(_, part)| part);
-            if let Some(part) = part.filter(|part| address < part.end) {
-                let function = &functions[part.function];
-                part.is_entry |= function.parts.len() == 1 || profile.name(function.name) == canonical(name);
-            }
-        });
-    }
-
-    fn read_functions(&mut self, addresses: &[u64]) {
-        // Code that the linker discarded is at 0 or 1.
-        let object = self.binary.files.object();
-        let segments = object.into_iter().flat_map(|object| object.segments());
-        let executable = segments.filter(|segment| segment.is_executable).map(|segment| segment.address & !0xfff);
-        let lowest = executable.min().unwrap_or(0);
-        let Self { profile, functions, parts, .. } = self;
-        let mut by_name = BTreeMap::new();
-        self.source.each_function(addresses, &mut |name, range| {
-            if name.is_empty() || range.start < lowest {
-                return;
-            }
-            let name = profile.number(name);
-            let function = *by_name.entry(name).or_insert_with(|| {
-                functions.push(AttributedFunction { name, parts: Vec::new() });
-                functions.len() - 1
-            });
-            parts.entry(range.start).or_insert(FunctionPart { end: range.end, function, is_entry: false });
-            functions[function].parts.push(range);
-        });
-    }
-
-    /// The part of a function that an address is in.
-    fn part(&self, address: u64) -> Option<&FunctionPart> {
-        let (_, part) = self.parts.range(..=address).next_back()?;
-        Some(part).filter(|part| address < part.end)
-    }
-
     /// The ranges that can be, and one with the count 0 for each part of their functions.
     fn valid_ranges(&self, ranges: &PairCounts, code: &Code<'_>, ledger: &mut Ledger) -> PairCounts {
         let (mut valid, mut total, mut invalid) = (PairCounts::new(), 0, 0);
@@ -232,19 +186,19 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
             let instructions = code.instructions_at(start).filter(|_| code.instructions_at(end).is_some());
             let runs_through = |list: &[CodeInstruction]| {
                 let mut before_end = list.iter().take_while(|instruction| instruction.address < end);
-                before_end.all(|instruction| !instruction.is_unconditional)
+                before_end.all(|instruction| instruction.flow == Flow::Next)
             };
             match instructions {
                 Some(list) if runs_through(list) => *valid.entry((start, end)).or_default() += count,
                 // Code without debug information is not decoded.
-                None if self.part(start).is_none() || self.part(end).is_none() => continue,
+                None if [start, end].iter().any(|&end| self.functions.part(end).is_none()) => continue,
                 _ => {
                     invalid += count;
                     continue;
                 }
             }
-            if let Some(part) = self.part(start) {
-                for part in &self.functions[part.function].parts {
+            if let Some((_, part)) = self.functions.part(start) {
+                for part in &self.functions.list[part.function].parts {
                     valid.entry((part.start, part.end - 1)).or_default();
                 }
             }
@@ -255,13 +209,13 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
 
     /// Finds the frames of an address.
     fn find_frames(&mut self, address: u64) {
-        let Self { profile, frames, source, .. } = self;
+        let Self { profile, frames, source, has_composed, .. } = self;
         frames.clear();
         source.each_frame(address, &mut |frame| {
             let is_known = !frame.function.is_empty();
             let name = if is_known { profile.number(canonical(frame.function)) } else { NameNumber::MAX };
             let discriminator = frame.discriminator;
-            let base = if profile.is_flow_sensitive { discriminator } else { discriminator::base(discriminator) };
+            let base = if *has_composed { discriminator::base(discriminator) } else { discriminator };
             let line = frame.line.wrapping_sub(frame.declaration) & 0xffff;
             frames.push(AttributedFrame {
                 name,
@@ -291,8 +245,7 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
         let Some(&AttributedFrame { position, discriminator, .. }) = self.frames.last() else { return };
         self.instructions += 1;
         self.has_discriminators |= discriminator != 0;
-        let is_flow_sensitive = self.profile.is_flow_sensitive;
-        let factor = if is_flow_sensitive { 1 } else { discriminator::duplication(discriminator) };
+        let factor = if self.has_composed { discriminator::duplication(discriminator) } else { 1 };
         let body = &mut self.innermost(count.saturating_mul(len.into())).body;
         let largest = &mut body.entry(position).or_default().count;
         *largest = (*largest).max(count.saturating_mul(factor));
@@ -313,7 +266,7 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
 
     /// The counts of the function of a probe; `count` is added to its total, and to those of the functions that it is inlined into.
     fn probed(&mut self, probes: &Probes, probe: &Probe, count: u64) -> Option<&mut FunctionCounts> {
-        let mut frames = probes.frames(probe).into_iter();
+        let mut frames = probes.named_frames(probe).0.into_iter();
         let (function, mut call) = frames.next()?;
         let name = self.profile.number(&function.name);
         let inner: Vec<_> =
@@ -331,12 +284,9 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
 
     /// Counts a branch to the entry of a function as a call.
     fn add_call(&mut self, from: Option<u64>, to: u64, count: u64) {
-        let Some(part) = self.parts.get(&to).filter(|part| part.is_entry) else { return };
-        let name = self.functions[part.function].name;
-        let name = canonical(self.profile.name(name)).to_vec();
-        let callee = self.profile.number(&name);
+        let Some(callee) = self.functions.entered(to, &mut self.profile) else { return };
         if let Some(probes) = self.probes {
-            let probe = from.and_then(|from| probes.at(from).iter().find(|probe| probe.is_call));
+            let probe = from.and_then(|from| probes.call_at(from));
             if let Some((probe, counts)) = probe.and_then(|probe| Some((probe, self.probed(probes, probe, 0)?))) {
                 let position = SourcePosition { line: probe.index, discriminator: 0 };
                 *counts.body.entry(position).or_default().targets.entry(callee).or_default() += count;
@@ -369,34 +319,5 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
             ));
         }
         profile.with_sorted_names()
-    }
-}
-
-/// The name that compilers know a function by: without the suffixes of copies in other units and of parts.
-fn canonical(name: &[u8]) -> &[u8] {
-    let mut canonical = name;
-    for suffix in [&b".llvm."[..], b".part."] {
-        if let Some(at) = memchr::memmem::rfind(canonical, suffix)
-            && memchr::memrchr(b'.', canonical) == Some(at + suffix.len() - 1)
-        {
-            canonical = &canonical[..at];
-        }
-    }
-    canonical
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn suffixes_of_copies_and_parts_are_no_part_of_the_name() {
-        let canonical = |name: &str| String::from_utf8_lossy(canonical(name.as_bytes())).into_owned();
-        assert_eq!(canonical("f.llvm.123"), "f");
-        assert_eq!(canonical("f.part.0"), "f");
-        assert_eq!(canonical("f.part.0.llvm.7"), "f");
-        for kept in ["f.__uniq.123", "f.constprop.0", "f.llvm.7.cold", "f"] {
-            assert_eq!(canonical(kept), kept);
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! The branches of one object, by address in its file.
 
 use super::location::{Location, ObjectNumber};
+use super::stack_samples::OnStack;
 use super::trace_table::{Trace, TraceCount};
-use super::{BranchCounts, BranchObject};
+use super::{BranchCounts, BranchObject, StackSamples};
 use perf_symbols::symbol::elf::ElfFiles;
 use perf_symbols::symbol::object::Segment;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +62,8 @@ pub struct BinaryBranches {
     pub events: BTreeSet<String>,
     /// Ends of branches at offsets that no segment of the file has.
     pub without_segment: u64,
+    number: ObjectNumber,
+    stacks: StackSamples,
 }
 
 /// Sums by range or branch.
@@ -102,7 +105,31 @@ impl BinaryBranches {
         }
         let (traces, addresses) = (traces.into_iter().collect(), sampled.into_iter().collect());
         let (has_branches, events) = (counts.has_branches(), counts.events.clone());
-        Self { object, files, traces, addresses, has_branches, events, without_segment }
+        let stacks = counts.stacks.clone();
+        Self { object, files, traces, addresses, has_branches, events, without_segment, number, stacks }
+    }
+
+    /// Whether no samples were kept with their call chains.
+    pub(super) fn without_stacks(&self) -> bool {
+        self.stacks.is_empty()
+    }
+
+    /// Calls `on_sample` with the call chain, leaf first, and the branches, newest first, of each sample that was kept with its call
+    /// chain.
+    pub(super) fn each_stack(&self, on_sample: &mut OnStack<'_, End>) {
+        let addresses = AddressMap::new(&self.object, &self.files);
+        let end = |location: Location| {
+            let address = (location.object() == Some(self.number)).then(|| addresses.address(location.offset()));
+            address.flatten().map_or(End::Outside, End::At)
+        };
+        let (mut frames, mut ends) = (Vec::new(), Vec::new());
+        self.stacks.each(&mut |chain, branches| {
+            frames.clear();
+            frames.extend(chain.iter().map(|&frame| end(frame)));
+            ends.clear();
+            ends.extend(branches.iter().map(|&(from, to)| (end(from), end(to))));
+            on_sample(&frames, &ends);
+        });
     }
 
     /// The first segment with code, to whose address some formats relate others.

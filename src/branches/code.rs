@@ -14,8 +14,21 @@ pub(super) struct CodeInstruction {
     pub address: u64,
     /// Length in bytes.
     pub len: u8,
-    /// Whether it never continues with the next one: an unconditional jump, a call or a return.
-    pub is_unconditional: bool,
+    /// Where execution continues.
+    pub flow: Flow,
+}
+
+/// Where execution continues after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// With the next instruction, at least at times.
+    Next,
+    /// In another function.
+    Call,
+    /// Elsewhere, always.
+    Jump,
+    /// In the caller.
+    Return,
 }
 
 /// Decodes the instructions of bytes at an address.
@@ -44,13 +57,13 @@ impl<'a> Code<'a> {
         Some(Self { decode, sections, parts: BTreeMap::new() })
     }
 
-    /// Decodes a part of a function, if it is in a section with code.
+    /// Decodes a part of a function, as far as it is in a section with code.
     pub(super) fn decode(&mut self, part: Range<u64>) {
         let Self { decode, sections, parts } = self;
         let bytes = sections.iter().find_map(|(address, data)| {
             let start = usize::try_from(part.start.checked_sub(*address)?).ok()?;
-            let len = usize::try_from(part.end.checked_sub(part.start)?).ok()?;
-            data.get(start..start.checked_add(len)?)
+            let end = usize::try_from(part.end.checked_sub(*address)?).unwrap_or(usize::MAX);
+            data.get(start..end.min(data.len()))
         });
         let Some(bytes) = bytes else { return };
         parts.entry(part.start).or_insert_with(|| decode(bytes, part.start));
@@ -60,6 +73,12 @@ impl<'a> Code<'a> {
     pub(super) fn instructions_at(&self, address: u64) -> Option<&[CodeInstruction]> {
         let rest = self.instructions_from(address);
         rest.first().is_some_and(|first| first.address == address).then_some(rest)
+    }
+
+    /// The last instruction before an address, in the part that begins before it.
+    pub(super) fn last_before(&self, address: u64) -> Option<CodeInstruction> {
+        let (_, list) = self.parts.range(..address).next_back()?;
+        list.get(list.partition_point(|instruction| instruction.address < address).checked_sub(1)?).copied()
     }
 
     /// The instructions that begin at an address or after it, to the end of its part.
@@ -91,10 +110,14 @@ fn decoded(disassembler: Disassembler, bytes: &[u8], start: u64) -> Vec<CodeInst
             // Data in code.
             None => (disassembler.alignment(), InstructionClass::Other),
         };
-        // System calls continue with the next instruction for whoever sees no kernel.
-        let is_unconditional =
-            matches!(class, InstructionClass::Call | InstructionClass::Jump | InstructionClass::Return);
-        list.push(CodeInstruction { address, len, is_unconditional });
+        let flow = match class {
+            InstructionClass::Call => Flow::Call,
+            InstructionClass::Jump => Flow::Jump,
+            InstructionClass::Return => Flow::Return,
+            // As seen without the kernel, system calls continue with the next instruction.
+            _ => Flow::Next,
+        };
+        list.push(CodeInstruction { address, len, flow });
         offset += usize::from(len).max(1);
     }
     list
@@ -110,8 +133,12 @@ mod tests {
         // push rbp; je +2; call rax; syscall; jmp -2; ret
         let bytes = [0x55, 0x74, 2, 0xff, 0xd0, 0x0f, 0x05, 0xeb, 0xfe, 0xc3];
         let list = decoded(Disassembler::new(EM_X86_64.0, true).unwrap(), &bytes, 0x1000);
-        let found: Vec<_> = list.iter().map(|i| (i.address - 0x1000, i.len, i.is_unconditional)).collect();
-        assert_eq!(found, [(0, 1, false), (1, 2, false), (3, 2, true), (5, 2, false), (7, 2, true), (9, 1, true)]);
+        let instructions: Vec<_> = list.iter().map(|i| (i.address - 0x1000, i.len, i.flow)).collect();
+        use Flow::{Call, Jump, Next, Return};
+        assert_eq!(
+            instructions,
+            [(0, 1, Next), (1, 2, Next), (3, 2, Call), (5, 2, Next), (7, 2, Jump), (9, 1, Return)]
+        );
         let words = [
             (0x1400_0001, true),  // b
             (0x9400_0001, true),  // bl
@@ -128,7 +155,7 @@ mod tests {
         let aarch64 = Disassembler::new(EM_AARCH64.0, true).unwrap();
         for (word, is_unconditional) in words {
             let list = decoded(aarch64, &u32::to_le_bytes(word), 0);
-            assert_eq!((list.len(), list[0].is_unconditional), (1, is_unconditional), "{word:x}");
+            assert_eq!((list.len(), list[0].flow != Flow::Next), (1, is_unconditional), "{word:x}");
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use super::location::Location;
 use super::objects::{Objects, PageCache};
+use super::remapping::Remapping;
+use super::stack_samples::StackWriter;
 use super::tally::BranchTally;
-use super::trace_table::{Trace, TraceTable};
+use super::trace_table::{AddressTrace, LocatedTrace, RangeKind, Trace, TraceTable};
 use super::{BranchCounts, MAX_RANGE};
 use crate::profile::collect::branch_entries::{branch_entries, is_not_taken, is_on_wrong_path};
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, dispatch};
@@ -12,15 +14,17 @@ use crate::profile::unwind::deferred::UserFrames;
 use hashbrown::HashMap;
 use perf_data::abi::record::{CpuMode, RecordType};
 use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchStackView};
+use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::error::Result;
-use perf_data::session::Session;
+use perf_data::session::{Applied, Session};
 use perf_data::stream::Sink;
 use perf_data::stream::events::EventIndex;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Counts branches. Records must arrive in time order.
 pub struct BranchCounter {
@@ -33,6 +37,12 @@ pub struct BranchCounter {
     /// By event.
     events: BTreeMap<EventIndex, String>,
     tally: BranchTally,
+    /// Samples with call chains, if they are kept.
+    stacks: Option<StackWriter>,
+    remapped: Vec<Remapping>,
+    /// Scratch buffers.
+    chain: Vec<Location>,
+    branches: Vec<(Location, Location)>,
 }
 
 impl Default for BranchCounter {
@@ -46,29 +56,52 @@ impl Default for BranchCounter {
             addresses: HashMap::new(),
             events: BTreeMap::new(),
             tally: BranchTally::default(),
+            stacks: None,
+            remapped: Vec::new(),
+            chain: Vec::new(),
+            branches: Vec::new(),
         }
     }
 }
 
 impl BranchCounter {
+    /// Also keeps samples with a call chain, in a temporary file in a directory if there are many.
+    #[must_use]
+    pub fn with_call_chains(self, spool_dir: Option<PathBuf>) -> Self {
+        Self { stacks: Some(StackWriter::new(spool_dir)), ..self }
+    }
+
+    /// Counts code in memory that it was moved to as that of its file.
+    #[must_use]
+    pub fn with_remapped(self, remapped: Vec<Remapping>) -> Self {
+        Self { remapped, ..self }
+    }
+
     /// The counts, after the end of the stream, and what happened to the records.
-    pub fn finish(self) -> (BranchCounts, Ledger) {
+    ///
+    /// # Errors
+    /// If samples with call chains cannot be written to a temporary file.
+    pub fn finish(self) -> Result<(BranchCounts, Ledger)> {
         let mut addresses: Vec<_> = self.addresses.into_iter().collect();
         addresses.sort_unstable();
         let objects = self.objects.map(Objects::finish).unwrap_or_default();
         let events = self.events.into_values().collect();
-        (BranchCounts { objects, traces: self.traces.finish(), addresses, events, tally: self.tally }, self.ledger)
+        let stacks = self.stacks.map(StackWriter::finish).transpose()?.unwrap_or_default();
+        let mut tally = self.tally;
+        let traces = self.traces.finish(&mut tally);
+        Ok((BranchCounts { objects, traces, addresses, events, tally, stacks }, self.ledger))
     }
 
     fn count_stack(&mut self, decoded: DecodedSample<'_>, stack: BranchStackView<'_>, pid: u32) {
-        let Self { session, pages, objects: Some(objects), traces, tally, .. } = self else { return };
-        let endian = decoded.raw.endian();
-        let mut locate = |address| pages.locate(session, objects, pid, address);
+        let Self { session, pages, objects: Some(objects), traces, tally, branches, .. } = self else { return };
+        let keeps_branches = self.stacks.is_some();
+        branches.clear();
         tally.samples += 1;
         tally.entries += stack.len() as u64;
-        let (entries, is_repeated) = branch_entries(&stack, endian);
+        let (entries, is_repeated) = branch_entries(&stack, decoded.raw.endian());
         tally.duplicates += u64::from(is_repeated);
-        let mut next = None;
+        let view = pages.view();
+        let mut next = 0;
         for entry in entries {
             if is_on_wrong_path(&entry) {
                 tally.wrong_path += 1;
@@ -76,24 +109,48 @@ impl BranchCounter {
             }
             let BranchEntry { from, to, flags } = entry;
             tally.missing_ends += u64::from(from == 0 || to == 0);
-            let source = if from == 0 { Location::OUTSIDE } else { locate(from) };
             if to != 0 && !is_not_taken(flags) {
-                let target = locate(to);
-                let is_range = next.is_some() && (target.object().is_some() || next != Some(Location::OUTSIDE));
-                let end = next.filter(|&next| is_possible(target, next));
-                tally.ranges += u64::from(is_range);
-                tally.impossible_ranges += u64::from(is_range && end.is_none());
-                if source.object().is_some() || target.object().is_some() {
-                    let trace = Trace { from: source, to: target, next: end };
-                    traces.add(trace, flags.get(BranchFlags::MISPRED) == 1);
-                } else {
-                    tally.outside += 1;
+                let key = AddressTrace { view, from, to, next };
+                let is_mispredicted = flags.get(BranchFlags::MISPRED) == 1;
+                let mut locate = |address| pages.locate(session, objects, pid, address);
+                let located = traces.add(key, is_mispredicted, tally, || located(key, &mut locate));
+                if keeps_branches && located.is_inside() {
+                    branches.push((located.trace.from, located.trace.to));
                 }
             }
             // Without a source, it is unknown where the code before the branch ended.
-            next = (from != 0).then_some(source);
+            next = from;
         }
     }
+
+    /// Keeps the branches that were counted last, with the call chain of their sample.
+    fn keep_stack(&mut self, decoded: DecodedSample<'_>, pid: u32) -> Result<()> {
+        let Self { session, pages, objects: Some(objects), stacks: Some(stacks), chain, branches, .. } = self else {
+            return Ok(());
+        };
+        let Some(frames) = decoded.view.callchain else { return Ok(()) };
+        chain.clear();
+        let addresses = frames.iter().filter(|&word| Context::of(word).is_none());
+        chain.extend(addresses.map(|address| pages.locate(session, objects, pid, address)));
+        stacks.add(chain, branches)
+    }
+}
+
+/// The objects of a trace.
+fn located(trace: AddressTrace, locate: &mut dyn FnMut(u64) -> Location) -> LocatedTrace {
+    let AddressTrace { from, to, next, .. } = trace;
+    let mut location = |address| if address == 0 { Location::OUTSIDE } else { locate(address) };
+    let (from, to) = (location(from), location(to));
+    let after = (next != 0).then(|| location(next));
+    let end = after.filter(|&after| is_possible(to, after));
+    let range = match after {
+        Some(after) if to.object().is_some() || after != Location::OUTSIDE => match end {
+            Some(_) => RangeKind::Possible,
+            None => RangeKind::Impossible,
+        },
+        _ => RangeKind::Unknown,
+    };
+    LocatedTrace { trace: Trace { from, to, next: end }, range }
 }
 
 /// Whether code can have been executed from `start` to a branch at `end`.
@@ -124,11 +181,23 @@ impl SampleConsumer for BranchCounter {
         let is_call_stack = decoded.event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         match decoded.view.branch_stack.filter(|stack| !stack.is_empty()) {
             Some(_) if is_call_stack => self.tally.call_stacks += 1,
-            Some(stack) => self.count_stack(decoded, stack, pid),
+            Some(stack) => {
+                self.count_stack(decoded, stack, pid);
+                self.keep_stack(decoded, pid)?;
+            }
             None => self.tally.without_stack += 1,
         }
         self.ledger.emitted(RecordType::SAMPLE, 1);
         Ok(())
+    }
+
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
+        let Self { session, remapped, .. } = self;
+        if remapped.iter().any(|remapping| remapping.is_over_file(session, meta, raw)) {
+            self.tally.remapped += 1;
+            return Ok(Applied::Consumed);
+        }
+        Ok(session.apply(meta, raw))
     }
 
     fn user_frames(&mut self, _: &Meta, _: UserFrames<'_>) -> Result<()> {

@@ -6,6 +6,9 @@
 /// Low bits of a word that describes a pseudo probe.
 const PROBE: u32 = 7;
 
+/// Bit of a word that describes a pseudo probe and a base discriminator.
+const HAS_BASE: u32 = 1 << 28;
+
 /// Reads the number at the low end of a word.
 fn first(word: u32) -> u32 {
     const LONG: u32 = 0x20;
@@ -27,11 +30,15 @@ fn rest(word: u32) -> u32 {
 
 /// The base discriminator of a word. In functions with pseudo probes, that of the probe.
 pub(super) fn base(word: u32) -> u32 {
-    const HAS_BASE: u32 = 1 << 28;
     if word & PROBE == PROBE && word > PROBE {
         return if word & HAS_BASE == 0 { word >> 3 & 0xffff } else { word >> 16 & 7 };
     }
     first(word)
+}
+
+/// The number of the probe that a word describes.
+pub(super) fn probe(word: u32) -> u32 {
+    word >> 3 & if word & HAS_BASE == 0 { 0xffff } else { 0x1fff }
 }
 
 /// How often a block was duplicated: its copies are executed in turn.
@@ -56,6 +63,7 @@ mod tests {
         let long = (0x65 & 0x1f | 0x20 | (0x65 & 0xfe0) << 1) << 1;
         assert_eq!((base(long), duplication(long | 6 << 14)), (0x65, 3));
         // Probe 5.
-        assert_eq!(base(7 | 5 << 3), 5);
+        assert_eq!((base(7 | 5 << 3), probe(7 | 5 << 3)), (5, 5));
+        assert_eq!((base(7 | 5 << 3 | 3 << 16 | HAS_BASE), probe(7 | 5 << 3 | 3 << 16 | HAS_BASE)), (3, 5));
     }
 }

@@ -13,23 +13,32 @@
 pub mod attribution;
 pub mod binary;
 mod code;
+mod code_index;
+pub(crate) mod context;
 mod counter;
 mod discriminator;
 mod disjoint;
+mod functions;
 mod location;
 mod objects;
 mod probes;
+mod remapping;
 pub mod report;
 pub mod selection;
 pub mod source_profile;
+mod stack_samples;
+pub mod summary;
 mod tally;
 mod trace_table;
 
 use std::collections::BTreeSet;
 
+pub(crate) use code_index::CodeIndex;
 pub use counter::BranchCounter;
 pub use location::{Location, ObjectNumber};
 pub use objects::BranchObject;
+pub use remapping::Remapping;
+pub use stack_samples::StackSamples;
 pub use tally::BranchTally;
 pub use trace_table::{Trace, TraceCount};
 
@@ -50,6 +59,8 @@ pub struct BranchCounts {
     pub events: BTreeSet<String>,
     /// What happened to samples and entries.
     pub tally: BranchTally,
+    /// Samples with call chains, if they were kept.
+    pub stacks: StackSamples,
 }
 
 impl BranchCounts {

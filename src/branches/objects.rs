@@ -134,8 +134,13 @@ impl PageCache {
         self.view = view;
     }
 
-    /// The location of an address of a process.
+    /// The selected view.
     #[inline]
+    pub(super) fn view(&self) -> ViewId {
+        self.view
+    }
+
+    /// The location of an address of a process.
     pub(super) fn locate(&mut self, session: &Session, objects: &mut Objects, pid: u32, address: u64) -> Location {
         let page = address / PAGE;
         let slot = &mut self.pages[(page ^ self.view << 5) as usize % PAGES];

@@ -140,6 +140,39 @@ impl Probes {
         &self.list[start..end]
     }
 
+    /// The probes at addresses of a range, both ends included.
+    pub(super) fn within(&self, (start, end): (u64, u64)) -> &[Probe] {
+        let first = self.list.partition_point(|probe| probe.address < start);
+        let len = self.list[first..].partition_point(|probe| probe.address <= end);
+        &self.list[first..first + len]
+    }
+
+    /// All probes, by address.
+    pub(super) fn list(&self) -> &[Probe] {
+        &self.list
+    }
+
+    /// The first probe of a call at an address.
+    pub(super) fn call_at(&self, address: u64) -> Option<&Probe> {
+        self.at(address).iter().find(|probe| probe.is_call)
+    }
+
+    /// Whether the function of a probe was inlined.
+    pub(super) fn is_inlined(&self, probe: &Probe) -> bool {
+        self.frames.get(probe.frame as usize).is_some_and(|frame| frame.caller.is_some())
+    }
+
+    /// As [`frames`](Self::frames), without those above a call whose probe is unknown, and whether there are such.
+    pub(super) fn named_frames(&self, probe: &Probe) -> (Vec<(&ProbedFunction, u32)>, bool) {
+        /// Number of the probe of a call that was lost.
+        const UNKNOWN: u32 = 0;
+        let mut frames = self.frames(probe);
+        let callers = frames.len().saturating_sub(1);
+        let unknown = frames[..callers].iter().rposition(|&(_, index)| index == UNKNOWN);
+        frames.drain(..unknown.map_or(0, |last| last + 1));
+        (frames, unknown.is_some())
+    }
+
     /// The functions at a probe, outermost first, each with the number of the probe in it: that of a call, except for the last.
     pub(super) fn frames(&self, probe: &Probe) -> Vec<(&ProbedFunction, u32)> {
         let mut frames = Vec::new();

@@ -74,6 +74,12 @@ pub fn account(tally: &BranchTally, ledger: &mut Ledger) {
             counted(tally.ranges, "range"),
         ));
     }
+    if tally.remapped > 0 {
+        let mappings = counted(tally.remapped, "mapping");
+        ledger.change(format!(
+            "{mappings} of memory over a file whose code was moved to it; its code counts as that of the file"
+        ));
+    }
     if call_stacks > 0 {
         ledger.missing(format!(
             "{} of --call-graph lbr, whose branch stacks are call stacks without branches; record with -b, or -j any,u",

@@ -1,6 +1,7 @@
 //! Counts by position in source code: what compilers match to the functions that they compile.
 
 use hashbrown::HashMap;
+use md5::{Digest, Md5};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A position in a function: lines from its declaration on, or the number of a probe; and a discriminator.
@@ -24,6 +25,23 @@ pub struct PositionCount {
     pub targets: BTreeMap<NameNumber, u64>,
 }
 
+/// Attribute of a function that was inlined in the recorded program.
+pub const WAS_INLINED: u32 = 1;
+
+/// Attribute of a function that compilers are to inline, since it has counts of its own where it is called from.
+pub const IS_TO_BE_INLINED: u32 = 2;
+
+impl PositionCount {
+    /// Adds the count of the same position.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        for (name, calls) in other.targets {
+            let sum = self.targets.entry(name).or_default();
+            *sum = sum.saturating_add(calls);
+        }
+    }
+}
+
 /// The counts of a function, or of one that was inlined into another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionCounts {
@@ -33,6 +51,8 @@ pub struct FunctionCounts {
     pub head: u64,
     /// Checksum of its control flow, if it has probes.
     pub checksum: Option<u64>,
+    /// What is known of its context: a sum of [`WAS_INLINED`] and [`IS_TO_BE_INLINED`].
+    pub attributes: u32,
     /// Counts of its positions.
     pub body: BTreeMap<SourcePosition, PositionCount>,
     /// Functions that were inlined at its positions.
@@ -48,6 +68,14 @@ pub struct SourceProfile {
     pub functions: BTreeMap<NameNumber, FunctionCounts>,
     /// Whether discriminators are flow-sensitive: used as they are.
     pub is_flow_sensitive: bool,
+    /// Whether functions are nested where they are to be inlined, not where they were.
+    pub is_preinlined: bool,
+}
+
+/// The number by which LLVM knows a name.
+pub(crate) fn guid(name: &[u8]) -> u64 {
+    let digest = Md5::digest(name);
+    u64::from_le_bytes(std::array::from_fn(|index| digest[index]))
 }
 
 impl SourceProfile {
@@ -82,13 +110,18 @@ impl SourceProfile {
     /// The profile with other names. Functions that get the same name are added up.
     #[must_use]
     pub fn renamed(&self, rename: impl Fn(&[u8]) -> Vec<u8>) -> Self {
-        let mut renamed = Self { is_flow_sensitive: self.is_flow_sensitive, ..Self::default() };
+        let mut renamed = self.without_functions();
         let numbers: HashMap<_, _> =
             self.names.iter().zip(0..).map(|(name, number)| (number, renamed.number(&rename(name)))).collect();
         for (name, counts) in &self.functions {
             renamed.functions.entry(numbers[name]).or_default().add(counts.clone().renamed(&numbers));
         }
         renamed.with_sorted_names()
+    }
+
+    fn without_functions(&self) -> Self {
+        let Self { is_flow_sensitive, is_preinlined, .. } = *self;
+        Self { is_flow_sensitive, is_preinlined, ..Self::default() }
     }
 
     /// Numbers the names that are used in their order, so that functions and targets are in the order of their names.
@@ -102,7 +135,7 @@ impl SourceProfile {
         let mut order: Vec<NameNumber> = used.into_iter().collect();
         order.sort_by(|&a, &b| self.name(a).cmp(self.name(b)));
         let numbers: HashMap<NameNumber, NameNumber> = order.iter().copied().zip(0..).collect();
-        let mut sorted = Self { is_flow_sensitive: self.is_flow_sensitive, ..Self::default() };
+        let mut sorted = self.without_functions();
         order.iter().for_each(|&name| _ = sorted.number(self.name(name)));
         sorted.functions =
             self.functions.into_iter().map(|(name, counts)| (numbers[&name], counts.renamed(&numbers))).collect();
@@ -134,17 +167,31 @@ impl FunctionCounts {
         self
     }
 
+    /// How often the function was called, judging by its body if that was not counted.
+    pub(super) fn estimated_calls(&self) -> u64 {
+        let first = self.body.first_key_value().map_or(0, |(_, position)| position.count);
+        [self.head, first, u64::from(self.total > 0)].into_iter().find(|&calls| calls > 0).unwrap_or(0)
+    }
+
+    /// Removes the calls of a function from a position, which do not count as executions of it any more. Returns their number.
+    pub(super) fn remove_calls(&mut self, position: SourcePosition, callee: NameNumber) -> u64 {
+        let Some(PositionCount { count, targets }) = self.body.get_mut(&position) else { return 0 };
+        let removed = targets.remove(&callee).unwrap_or(0).min(*count);
+        *count -= removed;
+        if *count == 0 {
+            self.body.remove(&position);
+        }
+        removed
+    }
+
     /// Adds the counts of the same function.
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.attributes |= other.attributes;
         self.total = self.total.saturating_add(other.total);
         self.head = self.head.saturating_add(other.head);
         self.checksum = self.checksum.or(other.checksum);
-        for (position, PositionCount { count, targets }) in other.body {
-            let sum = self.body.entry(position).or_default();
-            sum.count = sum.count.saturating_add(count);
-            for (name, calls) in targets {
-                *sum.targets.entry(name).or_default() += calls;
-            }
+        for (position, count) in other.body {
+            self.body.entry(position).or_default().add(count);
         }
         for (position, functions) in other.inlined {
             let sums = self.inlined.entry(position).or_default();

@@ -12,6 +12,8 @@ pub struct BranchTally {
     pub call_stacks: u64,
     /// Samples of guests, whose mappings are not recorded.
     pub guests: u64,
+    /// Mappings of memory that the code of a file was moved to.
+    pub remapped: u64,
     /// Entries of branch stacks.
     pub entries: u64,
     /// Entries that the processor executed speculatively on a wrong path; they are skipped.

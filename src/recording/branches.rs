@@ -28,7 +28,7 @@ impl Recording {
         let mut passes = Passes::default();
         let input = decode_trace(self.input.clone(), &self.read, &mut passes, &TraceEvents::default())?;
         let (_, mut ledger) = passes.run(input, &self.read, &mut order)?;
-        let (counts, counted) = order.into_inner().finish();
+        let (counts, counted) = order.into_inner().finish()?;
         ledger.account_for_stream();
         ledger.merge(counted);
         self.damage.iter().for_each(|damage| ledger.damage(damage.clone()));

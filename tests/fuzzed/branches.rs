@@ -12,7 +12,7 @@ pub fn branches(bytes: &[u8]) {
         assert!(tally.impossible_ranges <= tally.ranges && tally.ranges <= tally.entries);
         assert!(counts.traces.iter().all(|(trace, _)| trace.from.object().or(trace.to.object()).is_some()));
     }
-    for format in [SummedFormat::Bolt, SummedFormat::Profgen, SummedFormat::Autofdo] {
+    for format in [SummedFormat::Bolt, SummedFormat::Profgen, SummedFormat::Autofdo, SummedFormat::Llvm] {
         let Some(once) = sum(format, bytes, 1) else { continue };
         assert_eq!(sum(format, &once, 1).as_ref(), Some(&once), "what is written is read");
         assert!(sum(format, &once, 2).is_some());
@@ -20,10 +20,10 @@ pub fn branches(bytes: &[u8]) {
 }
 
 /// The sum of a profile with itself, so many times; `None` if it cannot be read.
-fn sum(format: SummedFormat, mut bytes: &[u8], times: usize) -> Option<Vec<u8>> {
+fn sum(format: SummedFormat, bytes: &[u8], times: usize) -> Option<Vec<u8>> {
     let mut sum = ProfileSum::new(format);
     for _ in 0..times {
-        sum.add("input", &mut bytes).ok()?;
+        sum.add("input", &mut &*bytes).ok()?;
     }
     let mut out = Vec::new();
     sum.write(&mut out).expect("memory can be written");

@@ -1,7 +1,8 @@
 //! What perf2bolt, llvm-profgen, llvm-profdata and gcc make of profiles.
 
-use crate::common::branch_profiles::{Goldens, directory, profile};
+use crate::common::branch_profiles::{Goldens, directory, profile, sorted_lines};
 use crate::common::oracle::{has_program, llvm_tool};
+use crate::common::program::{perfconv, succeed};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,18 +91,112 @@ fn llvm_profgen_makes_the_same_of_our_pairs_as_of_the_recording() {
     }
 }
 
+/// Profiles as llvm-profdata writes them with these arguments.
+fn merged(profdata: &Path, arguments: &[&str], inputs: &[&Path]) -> Vec<u8> {
+    let work = tempfile::tempdir().unwrap();
+    let output = work.path().join("out");
+    let run =
+        Command::new(profdata).args(["merge", "--sample"]).args(arguments).args(inputs).arg("-o").arg(&output).output();
+    let run = run.unwrap();
+    assert!(run.status.success(), "{inputs:?}: {}", String::from_utf8_lossy(&run.stderr));
+    fs::read(&output).unwrap()
+}
+
 #[test]
 fn llvm_profdata_reads_all_forms() {
     let Some(profdata) = llvm_tool("llvm-profdata") else { return };
     let (goldens, work) = (Goldens::find(), tempfile::tempdir().unwrap());
-    let [binary, output] = ["in.sampleprof", "out.txt"].map(|name| work.path().join(name));
+    let [binary, golden] = ["in.sampleprof", "golden"].map(|name| work.path().join(name));
+    let mut compared = 0;
     for case in cases(goldens.as_ref()) {
-        write(&case, "-t llvm", &binary);
-        let mut command = Command::new(&profdata);
-        command.args(["merge", "--sample", "--text"]).arg(&binary).arg("-o").arg(&output);
-        assert!(command.output().unwrap().status.success(), "{}", case.name);
-        assert!(fs::read(&output).unwrap() == case.llvm, "{}", case.name);
+        for arguments in ["-t llvm", "-t llvm --llvm-compress", "-t llvm --llvm-format text"] {
+            write(&case, arguments, &binary);
+            assert!(merged(&profdata, &["--text"], &[&binary]) == case.llvm, "{} {arguments}", case.name);
+            compared += 1;
+        }
+        fs::write(&golden, &case.llvm).unwrap();
+        // Names are not in the profile.
+        let hashes = ["--extbinary", "--use-md5"];
+        let expected = merged(&profdata, &hashes, &[&golden]);
+        for arguments in ["-t llvm --llvm-format md5", "-t llvm --llvm-format md5 --llvm-compress"] {
+            write(&case, arguments, &binary);
+            fs::write(&golden, &expected).unwrap();
+            let [ours, expected] = [&binary, &golden].map(|path| merged(&profdata, &["--text"], &[path]));
+            assert!(ours == expected, "{} {arguments}", case.name);
+            compared += 1;
+        }
     }
+    note!("{compared} profiles are the same for llvm-profdata");
+}
+
+#[test]
+fn sums_equal_those_of_llvm_profdata() {
+    let Some(profdata) = llvm_tool("llvm-profdata") else { return };
+    let (goldens, work) = (Goldens::find(), tempfile::tempdir().unwrap());
+    let [text, sum] = ["in.sampleprof", "sum.sampleprof"].map(|name| work.path().join(name));
+    for case in cases(goldens.as_ref()) {
+        write(&case, "-t llvm --llvm-format text", &text);
+        let mut merge = perfconv();
+        succeed(merge.arg("merge").args([&text, &text, &text]).arg("-f").arg("-o").arg(&sum));
+        assert!(
+            fs::read(&sum).unwrap() == merged(&profdata, &["--text"], &[&text; 3].map(|path| &**path)),
+            "{}",
+            case.name
+        );
+    }
+}
+
+/// Profiles of perf2bolt that are stored beside the repository: recording, program, profile, arguments of both.
+const FDATA: [(&str, &str, &str, &str, &str); 8] = [
+    ("interp", "interp", "interp", "-t bolt", ""),
+    ("interp-gcc", "interp-gcc", "interp-gcc", "-t bolt", ""),
+    ("sorter", "sorter", "sorter", "-t bolt", ""),
+    ("squeeze", "squeeze", "squeeze", "-t bolt", ""),
+    ("squeeze-nochain", "squeeze", "squeeze", "-t bolt", ""),
+    ("mixed", "interp", "mixed-interp", "-t bolt --binary interp", ""),
+    ("mixed", "sorter", "mixed-sorter", "-t bolt --binary sorter", ""),
+    ("sorter-ip", "sorter", "sorter-ip", "-t bolt --bolt-version 22", "-ba"),
+];
+
+#[test]
+fn perf2bolt_makes_the_stored_profiles_of_our_records() {
+    let Some(goldens) = Goldens::find() else { return note!("no goldens beside the repository") };
+    let Some(perf2bolt) = llvm_tool("perf2bolt") else { return };
+    let work = tempfile::tempdir().unwrap();
+    let [records, output, yaml] = ["in.preagg", "out.fdata", "out.yaml"].map(|name| work.path().join(name));
+    let (mut lines, mut profiles) = (0, 0);
+    for (recording, program, golden, arguments, option) in FDATA {
+        let run = profile(&goldens.recording(recording), &goldens.files(), arguments);
+        fs::write(&records, run.stdout).unwrap();
+        let mut command = Command::new(&perf2bolt);
+        command.args(["--pa", "-p"]).arg(&records).arg(goldens.files().join("opt/bench").join(program));
+        command.arg("-o").arg(&output).arg("-w").arg(&yaml);
+        if !option.is_empty() {
+            command.arg(option);
+        }
+        let run = command.output().unwrap();
+        if option == "-ba" && !run.status.success() {
+            note!("{} reads no records of instruction pointers", perf2bolt.display());
+            continue;
+        }
+        // The name of the event is followed by a colon, where it comes from the text of perf.
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace("no_lbr cycles:u:", "no_lbr cycles:u");
+        let (ours, expected) = (text(fs::read(&output).unwrap()), text(goldens.golden(&format!("{golden}.fdata"))));
+        assert!(sorted_lines(ours.as_bytes()) == sorted_lines(expected.as_bytes()), "{golden}");
+        lines += expected.lines().count();
+        // Other versions write other blocks.
+        let is_same_version = perf2bolt.to_string_lossy().contains("llvm-22");
+        if let Some(expected) = goldens.find_golden(&format!("{golden}.bolt.yaml")).filter(|_| is_same_version) {
+            let without_path = |bytes: Vec<u8>| {
+                let text = String::from_utf8(bytes).unwrap();
+                text.lines().filter(|line| !line.contains("binary-name:")).map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert_eq!(without_path(fs::read(&yaml).unwrap()), without_path(expected), "{golden}");
+            profiles += 1;
+        }
+    }
+    note!("{lines} lines and {profiles} profiles as YAML of {} equal the stored ones", perf2bolt.display());
+    assert!(lines >= 1700, "{lines}");
 }
 
 #[test]

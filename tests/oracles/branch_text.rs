@@ -1,12 +1,8 @@
 //! Branches as text: the instructions between them, and rows of reports, compared with perf 6.1.
 
 use super::perf_commands::has_perf;
+use crate::common::branch_profiles::{kernel_image, kernel_recording};
 use crate::common::program::{perfconv, run_other, succeed};
-use perf_data::abi::record::CpuMode;
-use perf_data::abi::sample::Sample;
-use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchStack};
-use perf_data::abi::sample_type::BranchSampleType;
-use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -172,39 +168,6 @@ fn rows_of_branches_equal_those_of_perf() {
     assert!(rows > 1000 && branches > 2_000_000, "{rows}, {branches}");
 }
 
-/// Build ID of `roundtrip/symbols/vmlinux`.
-const KERNEL: &str = "d10dec0a60a911c792655cc5e4f247295843b52b";
-
-/// A recording of branches in a kernel whose `_text` is at an address.
-fn kernel_recording(directory: &Path, text: u64) -> PathBuf {
-    let digit = |at: usize| u8::from_str_radix(&KERNEL[at..at + 2], 16).expect("digits");
-    let id: Vec<u8> = (0..KERNEL.len()).step_by(2).map(digit).collect();
-    let mut recording = RecordingBuilder::new();
-    let event = recording.event(Event::named("cycles").expect("an event").branches(BranchSampleType::ANY));
-    let map = Map::new("[kernel.kallsyms]_text", text, 0x100_0000).pgoff(text).build_id(&id);
-    recording.mmap(CpuMode::KERNEL, Stamp::at(0, u32::MAX, 0), map).process(7, "app");
-    let branch = |from: u64, to: u64| {
-        let flags = BranchFlags(BranchFlags::PREDICTED.set(BranchFlags::CYCLES.set(0, 3), 1));
-        BranchEntry { from: text + from, to: text + to, flags }
-    };
-    // A loop, which is left to a return; and a jump over it.
-    for (number, (ip, branches)) in [
-        (0x1b, vec![branch(0x28, 0x11), branch(0x28, 0x11)]),
-        (0x2a, vec![branch(0x28, 0x11), branch(0x04, 0x06)]),
-        (0x2e, vec![branch(0x04, 0x2b)]),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let branch_stack = Some(BranchStack { entries: branches, ..BranchStack::default() });
-        let (ip, time) = (Some(text + ip), Some(1000 + number as u64));
-        recording.sample(event, Sample { ip, task: Some((7, 7)), time, branch_stack, ..Sample::default() });
-    }
-    let path = directory.join(format!("{text:x}.data"));
-    fs::write(&path, recording.to_bytes().expect("a recording")).expect("a file");
-    path
-}
-
 /// Instructions of a kernel from its image, at the addresses of the image and at others.
 #[test]
 fn instructions_of_kernels_equal_those_of_perf() {
@@ -212,7 +175,7 @@ fn instructions_of_kernels_equal_those_of_perf() {
         return;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let image = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols/vmlinux");
+    let image = kernel_image();
     let mut instructions = 0;
     for text in [0xffff_ffff_8100_0000, 0xffff_ffff_a2c0_0000] {
         let recording = kernel_recording(directory.path(), text);

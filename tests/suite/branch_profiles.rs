@@ -2,7 +2,7 @@
 
 use crate::common::branch_profiles::{Goldens, directory, profile, sorted_lines};
 use crate::common::program::{perfconv, run};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -148,8 +148,52 @@ fn profiles_of_all_binaries_are_added_up() {
     assert!(refused.stderr.contains("have different build IDs") && !work.path().join("three.preagg").exists());
 }
 
+#[test]
+fn profiles_by_callers_need_call_chains_and_probes() {
+    for (arguments, problem) in [
+        ("-t llvm --context", "srv/bin/sieve has no pseudo probes"),
+        ("-t profgen --context", "no samples with call chains and branch stacks; record with"),
+    ] {
+        let run = profile(&directory().join("sieve.data"), &directory().join("files"), arguments);
+        assert_eq!((run.status, run.stdout.len()), (1, 0));
+        assert!(run.stderr.contains(problem), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn thousands_of_profiles_are_added_up() {
+    const FILES: usize = 3000;
+    let work = tempfile::tempdir().unwrap();
+    for (extension, arguments) in [("sampleprof", "-t llvm --llvm-format text"), ("preagg", "-t bolt")] {
+        let (bytes, _) = sieve("sieve.data", arguments);
+        let paths: Vec<_> = (0..FILES).map(|number| work.path().join(format!("{number}.{extension}"))).collect();
+        paths.iter().for_each(|path| fs::write(path, &bytes).unwrap());
+        let output = work.path().join(format!("sum.{extension}"));
+        let merged = run(perfconv().arg("merge").args(&paths).arg("-o").arg(&output));
+        assert!(merged.stderr.ends_with("3000 profiles added up ]\n"), "{}", merged.stderr);
+        let numbers = |bytes: &[u8]| -> Vec<u64> {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            // Counts are behind positions, which stay the same, and names.
+            let counts = |line: &str| match line.split_once(": ") {
+                Some((_, counts)) => {
+                    counts.split([' ', ':']).filter_map(|word| word.parse().ok()).collect::<Vec<u64>>()
+                }
+                None => line
+                    .split([' ', ':'])
+                    .skip(if line.starts_with(['B', 'F', 'f']) { 3 } else { 1 })
+                    .filter_map(|word| word.parse().ok())
+                    .collect(),
+            };
+            text.lines().flat_map(counts).collect()
+        };
+        let multiplied: Vec<_> = numbers(&bytes).into_iter().map(|count| count * FILES as u64).collect();
+        assert!(multiplied.len() > 20);
+        assert_eq!(numbers(&fs::read(&output).unwrap()), multiplied);
+    }
+}
+
 /// The goldens that must be equal: recording, arguments, golden, whether lines may be in another order.
-const GOLDENS: [(&str, &str, &str, bool); 25] = [
+const GOLDENS: [(&str, &str, &str, bool); 33] = [
     ("interp", "-t llvm --llvm-format text", "interp.llvm.txt", false),
     ("interp-gcc", "-t llvm --llvm-format text", "interp-gcc.llvm.txt", false),
     ("sorter", "-t llvm --llvm-format text", "sorter.llvm.txt", false),
@@ -175,6 +219,14 @@ const GOLDENS: [(&str, &str, &str, bool); 25] = [
     ("sorter", "-t bolt --bolt-version 23", "sorter.llvm23.preagg", true),
     ("mixed", "-t bolt --binary interp", "interp.bff.preagg", true),
     ("mixed", "-t autofdo --binary interp", "interp.autofdo.txt", false),
+    ("interp", "-t profgen", "interp.unsymbolized", false),
+    ("interp-gcc", "-t profgen", "interp-gcc.unsymbolized", false),
+    ("sorter", "-t profgen", "sorter.unsymbolized", false),
+    ("squeeze-nochain", "-t profgen", "squeeze.unsymbolized", false),
+    ("squeeze", "-t profgen", "squeeze.unsymbolized", false),
+    ("squeeze", "-t profgen --context", "squeeze.context.unsymbolized", false),
+    ("squeeze", "-t llvm --context --llvm-format text", "squeeze.context.llvm.txt", false),
+    ("squeeze", "-t llvm --context", "squeeze.context.llvm.extbinary", false),
 ];
 
 #[test]
@@ -192,6 +244,76 @@ fn profiles_equal_the_goldens_of_other_tools() {
         }
     }
     assert!(different.is_empty(), "{different:#?}");
+}
+
+/// A function for GCC: its total of calls, then its positions (line, discriminator, count), with those of functions inlined into it.
+type GccFunctions = BTreeMap<String, (u64, Vec<(u32, u32, u64)>)>;
+
+/// Words of a profile for GCC.
+struct GccWords<'a>(&'a [u8]);
+
+impl GccWords<'_> {
+    fn word(&mut self) -> u32 {
+        let (word, rest) = self.0.split_first_chunk().unwrap();
+        self.0 = rest;
+        u32::from_le_bytes(*word)
+    }
+
+    fn counter(&mut self) -> u64 {
+        u64::from(self.word()) | u64::from(self.word()) << 32
+    }
+
+    fn function(&mut self, names: &[String], positions: &mut Vec<(u32, u32, u64)>) -> String {
+        let name = names[self.word() as usize].clone();
+        let (own, calls) = (self.word(), self.word());
+        for _ in 0..own {
+            let (offset, targets, count) = (self.word(), self.word(), self.counter());
+            positions.push((offset >> 16, offset & 0xffff, count));
+            (0..targets).for_each(|_| _ = (self.word(), self.counter(), self.counter()));
+        }
+        for _ in 0..calls {
+            self.word();
+            self.function(names, positions);
+        }
+        name
+    }
+}
+
+fn gcc_functions(profile: &[u8]) -> GccFunctions {
+    let mut words = GccWords(profile);
+    let header: Vec<u32> = (0..5).map(|_| words.word()).collect();
+    assert_eq!(header[..4], [0x6763_6461, 2, 0, 0xaa00_0000]);
+    let names: Vec<String> = (0..words.word())
+        .map(|_| {
+            let len = words.word() as usize;
+            let (name, rest) = words.0.split_at(len);
+            words.0 = rest;
+            String::from_utf8_lossy(&name[..len - 1]).into_owned()
+        })
+        .collect();
+    assert_eq!(words.word(), 0xac00_0000);
+    let (_, functions) = (words.word(), words.word());
+    let mut function = || {
+        let (calls, mut positions) = (words.counter(), Vec::new());
+        (words.function(&names, &mut positions), (calls, positions))
+    };
+    (0..functions).map(|_| function()).collect()
+}
+
+/// create_gcov omits functions with few samples, and does not count calls from these.
+#[test]
+fn positions_for_gcc_equal_those_of_create_gcov() {
+    let Some(goldens) = Goldens::find() else { return note!("no goldens beside the repository") };
+    let run = profile(&goldens.recording("interp-gcc"), &goldens.files(), "-t gcc");
+    let (ours, expected) = (gcc_functions(&run.stdout), gcc_functions(&goldens.golden("interp-gcc.afdo")));
+    let mut positions = 0;
+    for (name, (calls, expected)) in &expected {
+        let (own_calls, own) = &ours[name];
+        assert_eq!(own, expected, "{name}");
+        assert!(calls <= own_calls, "{name}: {calls}, {own_calls}");
+        positions += expected.len();
+    }
+    assert!(positions >= 58, "{positions}");
 }
 
 #[test]

@@ -43,11 +43,15 @@ impl OutputFormat for Autofdo {
 
 impl RecordFormat for Autofdo {
     fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-        branch_profile::begin(self.clone(), &self.profile, out, options)
+        branch_profile::begin(self.clone(), out, options)
     }
 }
 
 impl BranchFormat for Autofdo {
+    fn profile(&self) -> &BranchProfileOptions {
+        &self.profile
+    }
+
     fn write(&self, binary: &BinaryBranches, _: &mut Ledger, out: &mut dyn Write) -> Result<()> {
         write(binary, out).map_err(Error::Output)
     }

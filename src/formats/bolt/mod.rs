@@ -73,11 +73,15 @@ impl OutputFormat for Bolt {
 
 impl RecordFormat for Bolt {
     fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-        branch_profile::begin(self.clone(), &self.profile, out, options)
+        branch_profile::begin(self.clone(), out, options)
     }
 }
 
 impl BranchFormat for Bolt {
+    fn profile(&self) -> &BranchProfileOptions {
+        &self.profile
+    }
+
     fn write(&self, binary: &BinaryBranches, ledger: &mut Ledger, out: &mut dyn Write) -> Result<()> {
         let written = match (binary.has_branches, self.bolt_version) {
             (true, BoltVersion::V19) => records::branches_and_ranges(binary, ledger, out),

@@ -4,7 +4,7 @@ use super::converter::{ConvertOptions, Converter};
 use super::output::{DirectoryFormat, FormatWriter, OutputFormat, RecordFormat};
 use crate::branches::binary::BinaryBranches;
 use crate::branches::selection::{BinaryName, open, select};
-use crate::branches::{BranchCounter, BranchCounts, report};
+use crate::branches::{BranchCounter, BranchCounts, Remapping, report};
 use crate::profile::symbolize::{SymbolOptions, SymbolSources};
 use perf_data::container::read::ReadOptions;
 use perf_data::error::{Error, Result};
@@ -29,6 +29,10 @@ pub struct BranchProfileOptions {
     /// Write a profile of each program and library to a directory, named by its file name and build ID.
     #[cfg_attr(feature = "cli", arg(long, conflicts_with = "binary"))]
     pub all_binaries: bool,
+
+    /// Count code in memory with this name as that of this program or library, over which it was mapped, as for huge pages.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "ANON=FILE"))]
+    pub remapped: Vec<Remapping>,
 }
 
 impl BranchProfileOptions {
@@ -62,11 +66,19 @@ fn has_profiles_only(directory: &Path) -> bool {
 
 /// A format that is written from the branches of an object.
 pub(crate) trait BranchFormat {
+    /// The options of all such formats.
+    fn profile(&self) -> &BranchProfileOptions;
+
     /// Writes a profile.
     ///
     /// # Errors
     /// If the format has nothing to write of the object, and errors of `out`.
     fn write(&self, binary: &BinaryBranches, ledger: &mut Ledger, out: &mut dyn Write) -> Result<()>;
+
+    /// Whether samples are needed with their call chains.
+    fn needs_call_chains(&self) -> bool {
+        false
+    }
 }
 
 /// The error that a format needs branches.
@@ -79,11 +91,10 @@ pub(crate) fn without_branches(format: &str) -> Error {
 /// Begins a profile of one object.
 pub(crate) fn begin<'a>(
     format: impl BranchFormat + 'a,
-    options: &BranchProfileOptions,
     out: &'a mut dyn Write,
     convert: &ConvertOptions,
 ) -> Box<dyn Converter + 'a> {
-    let target = BranchTarget::One(options.binary.clone(), out);
+    let target = BranchTarget::One(format.profile().binary.clone(), out);
     Box::new(ordered(format, target, convert))
 }
 
@@ -93,7 +104,10 @@ fn ordered<'a, F: BranchFormat>(
     convert: &ConvertOptions,
 ) -> Order<BranchProfile<'a, F>> {
     let read = ReadOptions::default().with_spool_dir(convert.spool_dir.clone());
-    let (counter, ledger) = (BranchCounter::default(), Ledger::default());
+    let counter = BranchCounter::default().with_remapped(format.profile().remapped.clone());
+    let counter =
+        if format.needs_call_chains() { counter.with_call_chains(convert.spool_dir.clone()) } else { counter };
+    let ledger = Ledger::default();
     Order::new(BranchProfile { format, target, symbols: convert.symbols.clone(), counter, ledger }, read)
 }
 
@@ -153,9 +167,14 @@ impl<F: BranchFormat> Sink for BranchProfile<'_, F> {
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        let (counts, ledger) = std::mem::take(&mut self.counter).finish();
+        let (counts, ledger) = std::mem::take(&mut self.counter).finish()?;
         self.ledger = ledger;
         report::account(&counts.tally, &mut self.ledger);
+        if counts.tally.remapped == 0
+            && let Some(remapping) = self.format.profile().remapped.first()
+        {
+            self.ledger.note(format!("no memory was mapped over a file as in {remapping}"));
+        }
         let Some(symbols) = self.symbols.objects.clone() else {
             return Err(Error::invalid(
                 "the profile has addresses in the object file, which is not read with --symbols no, or after addresses were replaced",

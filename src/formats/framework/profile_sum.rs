@@ -1,5 +1,7 @@
-//! Sums of text profiles for binary optimizers: those of the formats bolt, profgen and autofdo, of one object.
+//! Sums of text profiles for compilers and binary optimizers: those of the formats bolt, profgen, autofdo and llvm, of one object.
 
+use crate::branches::source_profile::SourceProfile;
+use crate::formats::llvm::{add_text, write_text};
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::counted;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +18,8 @@ pub enum SummedFormat {
     Profgen,
     /// Ranges, addresses and branches of AutoFDO.
     Autofdo,
+    /// Functions of LLVM, as text.
+    Llvm,
 }
 
 impl SummedFormat {
@@ -25,6 +29,7 @@ impl SummedFormat {
             "preagg" => Some(Self::Bolt),
             "unsymbolized" => Some(Self::Profgen),
             "autofdo" => Some(Self::Autofdo),
+            "sampleprof" => Some(Self::Llvm),
             _ => None,
         }
     }
@@ -32,7 +37,7 @@ impl SummedFormat {
     /// The separators of addresses in the lists of a profile.
     fn lists(self) -> &'static [&'static str] {
         match self {
-            Self::Bolt => &[],
+            Self::Bolt | Self::Llvm => &[],
             Self::Profgen => &["-", "->"],
             Self::Autofdo => &["-", "", "->"],
         }
@@ -54,19 +59,23 @@ type LineKey = (usize, [Option<u64>; 3]);
 pub struct ProfileSum {
     format: SummedFormat,
     counts: BTreeMap<LineKey, (u64, Option<u64>)>,
+    /// Functions of LLVM.
+    profile: SourceProfile,
     events: BTreeSet<String>,
     /// The build ID in a file name, and the name.
     build_id: Option<(String, PathBuf)>,
     files: u64,
     /// Lines that could not be read, and the first of them.
     skipped: (u64, Option<String>),
+    /// Functions whose control flow differs from that in an earlier file.
+    different: u64,
 }
 
 impl ProfileSum {
     /// Begins without profiles.
     pub fn new(format: SummedFormat) -> Self {
-        let (counts, events) = (BTreeMap::new(), BTreeSet::new());
-        Self { format, counts, events, build_id: None, files: 0, skipped: (0, None) }
+        let (counts, events, profile) = (BTreeMap::new(), BTreeSet::new(), SourceProfile::default());
+        Self { format, counts, profile, events, build_id: None, files: 0, skipped: (0, None), different: 0 }
     }
 
     /// Adds a profile. Lines that cannot be read are skipped.
@@ -101,6 +110,14 @@ impl ProfileSum {
     /// # Errors
     /// If it cannot be read, or none of its lines can.
     pub fn add(&mut self, name: &str, input: &mut dyn BufRead) -> Result<()> {
+        if self.format == SummedFormat::Llvm {
+            let (lines, first) = &mut self.skipped;
+            self.different += add_text(&mut self.profile, name, input, &mut |number| {
+                *lines += 1;
+                first.get_or_insert_with(|| format!("{name}: line {number}"));
+            })?;
+            return Ok(());
+        }
         let (mut line, mut number, mut list, mut read) = (Vec::new(), 0_u64, 0, 0_u64);
         loop {
             line.clear();
@@ -187,9 +204,14 @@ impl ProfileSum {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.format == SummedFormat::Bolt {
-            return self.write_records(out);
+    pub fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        match self.format {
+            SummedFormat::Bolt => return self.write_records(out),
+            SummedFormat::Llvm => {
+                self.profile = std::mem::take(&mut self.profile).with_sorted_names();
+                return write_text(&self.profile, out);
+            }
+            _ => {}
         }
         for (index, separator) in self.format.lists().iter().enumerate() {
             let list = || self.counts.range((index, [None; 3])..(index + 1, [None; 3]));
@@ -241,7 +263,13 @@ impl ProfileSum {
             "no file name has a build ID, so that profiles of different builds are not noticed; --all-binaries names files by it"
                 .to_owned()
         });
-        skipped.into_iter().chain(unknown).collect()
+        let different = (self.different > 0).then(|| {
+            format!(
+                "{} skipped whose control flow differs from that in an earlier file; add up profiles of one build only",
+                counted(self.different, "function")
+            )
+        });
+        skipped.into_iter().chain(different).chain(unknown).collect()
     }
 }
 
@@ -274,6 +302,23 @@ mod tests {
         let autofdo = "1\n10-20:3\n1\n10:2\n1\n20->10:4\n// build_id: 0x1\n";
         let summed = "2\n10-20:6\n30-31:1\n1\n10:4\n1\n20->10:8\n";
         assert_eq!(sum(SummedFormat::Autofdo, &[autofdo, autofdo, "1\n30-31:1\n0\n0\n"]), (summed.to_owned(), 0));
+    }
+
+    #[test]
+    fn functions_of_llvm_are_added_up() {
+        let text = "main:40:2\n 1: 7\n 2.3: 5 _Z1fv:3 g:2\n 4: h:20\n  1: 9\n  !CFGChecksum: 5\n !CFGChecksum: 8\n !Attributes: 1\ng:3:1\n 0: 3\n";
+        assert_eq!(sum(SummedFormat::Llvm, &[text]), (text.to_owned(), 0));
+        let doubled = "main:80:4\n 1: 14\n 2.3: 10 _Z1fv:6 g:4\n 4: h:40\n  1: 18\n  !CFGChecksum: 5\n !CFGChecksum: 8\n !Attributes: 1\ng:6:2\n 0: 6\n";
+        assert_eq!(sum(SummedFormat::Llvm, &[text, text]), (doubled.to_owned(), 0));
+        let odd = "f:1:1\n   1: 2\n x: 3\n 1.2.3: 4\n !Other: 5\n 1: 4 g\n";
+        assert_eq!(sum(SummedFormat::Llvm, &[odd, "# comment\n"]), ("f:1:1\n".to_owned(), 5));
+        let mut two = ProfileSum::new(SummedFormat::Llvm);
+        for checksum in [1, 2] {
+            two.add("x", &mut format!("f:1:1\n 1: 1\n !CFGChecksum: {checksum}\n").as_bytes()).unwrap();
+        }
+        assert_eq!((two.different, two.warnings()[0].starts_with("1 function skipped")), (1, true));
+        let binary = ProfileSum::new(SummedFormat::Llvm).add("x", &mut &b"\x84\xe4\xd0"[..]).unwrap_err();
+        assert!(binary.to_string().contains("--llvm-format text"), "{binary}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Words of 32 bits, little-endian; counters are two words, low first: magic number, version, 0, then sections with a tag and a length.
 
 use super::{Format, ShowsFunctions};
-use crate::branches::attribution::{Correlation, attribute};
+use crate::branches::attribution::{Correlation, Discriminators, attribute};
 use crate::branches::binary::BinaryBranches;
 use crate::branches::source_profile::{FunctionCounts, SourcePosition, SourceProfile};
 use crate::formats::framework::branch_profile::{self, BranchFormat, BranchProfileOptions};
@@ -44,13 +44,17 @@ impl OutputFormat for Gcc {
 
 impl RecordFormat for Gcc {
     fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-        branch_profile::begin(self.clone(), &self.profile, out, options)
+        branch_profile::begin(self.clone(), out, options)
     }
 }
 
 impl BranchFormat for Gcc {
+    fn profile(&self) -> &BranchProfileOptions {
+        &self.profile
+    }
+
     fn write(&self, binary: &BinaryBranches, ledger: &mut Ledger, out: &mut dyn Write) -> Result<()> {
-        let profile = attribute(binary, Correlation::Lines, ledger)?.renamed(gcc_name);
+        let profile = attribute(binary, Correlation::Lines, Discriminators::Plain, ledger)?.renamed(gcc_name);
         ledger.change(format!("counts of {}", counted(profile.functions.len() as u64, "function")));
         out.write_all(&encode(&profile)).map_err(Error::Output)
     }

@@ -1,20 +1,18 @@
-//! The extensible binary form: a table of sections, and their contents. Numbers are unsigned LEB128 unless stated otherwise.
+//! The extensible binary form: a table of sections, and their contents, which may be compressed. Numbers are unsigned LEB128 unless
+//! stated otherwise.
 
-use crate::branches::source_profile::{FunctionCounts, SourcePosition, SourceProfile};
-use md5::{Digest, Md5};
+use crate::branches::source_profile::{FunctionCounts, SourcePosition, SourceProfile, guid};
+use crate::branches::summary::{ProfileSummary, SummaryEntry};
+use flate2::Compression;
+use flate2::bufread::ZlibEncoder;
 use std::collections::BTreeMap;
+use std::io::Read;
 
 /// "SPROF42" and the number of the form.
 const MAGIC: u64 = 0x5350_524f_4634_3204;
 
 /// Version of the form since LLVM 12.
 const VERSION: u64 = 103;
-
-/// Sums over this share of all counts, in millionths, are in the summary.
-const CUTOFFS: [u64; 16] = [
-    10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000, 900_000, 950_000, 990_000, 999_000,
-    999_900, 999_990, 999_999,
-];
 
 /// How functions are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,18 +41,21 @@ mod section {
 
 /// Flags of sections: those of one kind are in the upper half.
 mod flags {
+    pub(super) const COMPRESSED: u64 = 1;
     pub(super) const SUMMARY_FLOW_SENSITIVE: u64 = 4 << 32;
     pub(super) const NAMES_HASHES: u64 = 1 << 32;
     pub(super) const NAMES_FIXED_LENGTH: u64 = 2 << 32;
     pub(super) const NAMES_UNIQUE_SUFFIX: u64 = 4 << 32;
+    pub(super) const SUMMARY_PREINLINED: u64 = 16 << 32;
     pub(super) const METADATA_PROBES: u64 = 1 << 32;
+    pub(super) const METADATA_ATTRIBUTES: u64 = 2 << 32;
 }
 
 /// The suffix of names that clang makes unique to their units.
 const UNIQUE_SUFFIX: &[u8] = b".__uniq.";
 
 /// Encodes a profile whose names are sorted.
-pub(super) fn encode(profile: &SourceProfile, names: Names) -> Vec<u8> {
+pub(super) fn encode(profile: &SourceProfile, names: Names, is_compressed: bool) -> Vec<u8> {
     let functions = profile.by_total();
     let (mut bodies, mut offsets, mut metadata) = (Vec::new(), Vec::new(), Vec::new());
     leb(&mut offsets, functions.len() as u64);
@@ -65,23 +66,31 @@ pub(super) fn encode(profile: &SourceProfile, names: Names) -> Vec<u8> {
         leb(&mut bodies, counts.head);
         body(name, counts, &mut bodies);
         if has_probes {
-            checksums(name, counts, &mut metadata);
+            about(name, counts, profile.is_preinlined, &mut metadata);
         }
     }
     let (name_flags, name_table) = name_table(profile, names);
+    let flag = |is_set: bool, flag: u64| if is_set { flag } else { 0 };
+    let summary_flags = flag(profile.is_flow_sensitive, flags::SUMMARY_FLOW_SENSITIVE)
+        | flag(profile.is_preinlined, flags::SUMMARY_PREINLINED);
+    let metadata_flags =
+        flag(has_probes, flags::METADATA_PROBES) | flag(profile.is_preinlined, flags::METADATA_ATTRIBUTES);
     let mut contents: BTreeMap<u64, (u64, Vec<u8>)> = BTreeMap::from([
-        (
-            section::SUMMARY,
-            (if profile.is_flow_sensitive { flags::SUMMARY_FLOW_SENSITIVE } else { 0 }, summary(&functions)),
-        ),
+        (section::SUMMARY, (summary_flags, summary(&functions))),
         (section::NAMES, (name_flags, name_table)),
         // No contexts.
         (section::CONTEXTS, (0, vec![0])),
         (section::PROFILE, (0, bodies)),
         (section::SYMBOLS, (0, Vec::new())),
         (section::OFFSETS, (0, offsets)),
-        (section::METADATA, (if has_probes { flags::METADATA_PROBES } else { 0 }, metadata)),
+        (section::METADATA, (metadata_flags, metadata)),
     ]);
+    if is_compressed {
+        for (flags, bytes) in contents.values_mut() {
+            *flags |= flags::COMPRESSED;
+            *bytes = compressed(bytes);
+        }
+    }
     let mut out = Vec::new();
     leb(&mut out, MAGIC);
     leb(&mut out, VERSION);
@@ -104,6 +113,22 @@ pub(super) fn encode(profile: &SourceProfile, names: Names) -> Vec<u8> {
     out
 }
 
+/// A section with its two sizes before its compressed contents; an empty one stays empty.
+fn compressed(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    if bytes.is_empty() {
+        return out;
+    }
+    let mut encoder = ZlibEncoder::new(bytes, Compression::best());
+    let mut contents = Vec::new();
+    // Reading a slice cannot fail.
+    let _ = encoder.read_to_end(&mut contents);
+    leb(&mut out, bytes.len() as u64);
+    leb(&mut out, contents.len() as u64);
+    out.extend(contents);
+    out
+}
+
 /// Appends a number.
 fn leb(out: &mut Vec<u8>, mut value: u64) {
     while value > 0x7f {
@@ -120,7 +145,7 @@ fn name_table(profile: &SourceProfile, names: Names) -> (u64, Vec<u8>) {
     match names {
         Names::Hashes => {
             // All have 8 bytes.
-            profile.names().iter().for_each(|name| table.extend_from_slice(&Md5::digest(name)[..8]));
+            profile.names().iter().for_each(|name| table.extend_from_slice(&guid(name).to_le_bytes()));
             (flags::NAMES_HASHES | flags::NAMES_FIXED_LENGTH, table)
         }
         Names::Text => {
@@ -156,14 +181,17 @@ fn body(name: u32, counts: &FunctionCounts, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the checksums of a function with probes, and of those inlined into it.
-fn checksums(name: u32, counts: &FunctionCounts, out: &mut Vec<u8>) {
+/// Appends the checksum and the attributes of a function with probes, and of those inlined into it.
+fn about(name: u32, counts: &FunctionCounts, has_attributes: bool, out: &mut Vec<u8>) {
     leb(out, name.into());
     leb(out, counts.checksum.unwrap_or_default());
+    if has_attributes {
+        leb(out, counts.attributes.into());
+    }
     leb(out, counts.each_inlined().count() as u64);
     for (at, name, inlined) in counts.each_inlined() {
         position(at, out);
-        checksums(name, inlined, out);
+        about(name, inlined, has_attributes, out);
     }
 }
 
@@ -172,35 +200,14 @@ fn position(at: SourcePosition, out: &mut Vec<u8>) {
     leb(out, at.discriminator.into());
 }
 
-/// Totals, and for each cutoff the smallest count and the number of counts that have this share of all together.
+/// Totals, and the smallest count and the number of counts that have a share of all together.
 fn summary(functions: &[(u32, &FunctionCounts)]) -> Vec<u8> {
-    let mut counts = Vec::new();
-    functions.iter().for_each(|(_, function)| each_count(function, &mut |count| counts.push(count)));
-    counts.sort_unstable_by(|a, b| b.cmp(a));
-    let total = counts.iter().fold(0, |sum: u64, &count| sum.saturating_add(count));
-    let head = functions.iter().map(|(_, function)| function.head).max().unwrap_or(0);
+    let ProfileSummary { total, largest, head, counts, functions, entries } =
+        ProfileSummary::new(functions.iter().map(|(_, function)| *function));
     let mut out = Vec::new();
-    let largest = counts.first().copied().unwrap_or(0);
-    [total, largest, head, counts.len() as u64, functions.len() as u64, CUTOFFS.len() as u64]
-        .into_iter()
-        .for_each(|value| leb(&mut out, value));
-    let (mut sum, mut smallest, mut seen) = (0_u64, 0, 0);
-    for cutoff in CUTOFFS {
-        let wanted = (u128::from(total) * u128::from(cutoff) / 1_000_000) as u64;
-        while sum < wanted && seen < counts.len() {
-            // All counts of one size are taken together.
-            smallest = counts[seen];
-            let equal = counts[seen..].iter().take_while(|&&count| count == smallest).count();
-            sum = sum.saturating_add(smallest.saturating_mul(equal as u64));
-            seen += equal;
-        }
-        [cutoff, smallest, seen as u64].into_iter().for_each(|value| leb(&mut out, value));
+    [total, largest, head, counts, functions, entries.len() as u64].into_iter().for_each(|value| leb(&mut out, value));
+    for SummaryEntry { cutoff, smallest, counts } in entries {
+        [cutoff, smallest, counts].into_iter().for_each(|value| leb(&mut out, value));
     }
     out
-}
-
-/// Calls `on_count` with the counts of a function and of those inlined into it.
-fn each_count(function: &FunctionCounts, on_count: &mut dyn FnMut(u64)) {
-    function.body.values().for_each(|position| on_count(position.count));
-    function.each_inlined().for_each(|(_, _, inlined)| each_count(inlined, on_count));
 }

@@ -6,13 +6,14 @@
 //!  LINE[.DISCRIMINATOR]: INLINED:TOTAL
 //!   LINE[.DISCRIMINATOR]: COUNT
 //!  !CFGChecksum: CHECKSUM
+//!  !Attributes: ATTRIBUTES
 //! ```
 
 use crate::branches::source_profile::{FunctionCounts, SourcePosition, SourceProfile};
 use std::io::{Result, Write};
 
 /// Writes a profile.
-pub(super) fn write(profile: &SourceProfile, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn write(profile: &SourceProfile, out: &mut dyn Write) -> Result<()> {
     for (name, counts) in profile.by_total() {
         out.write_all(profile.name(name))?;
         writeln!(out, ":{}:{}", counts.total, counts.head)?;
@@ -41,6 +42,9 @@ fn function(profile: &SourceProfile, counts: &FunctionCounts, indent: usize, out
     }
     if let Some(checksum) = counts.checksum {
         writeln!(out, "{:indent$}!CFGChecksum: {checksum}", "")?;
+    }
+    if counts.attributes > 0 {
+        writeln!(out, "{:indent$}!Attributes: {}", "", counts.attributes)?;
     }
     Ok(())
 }
