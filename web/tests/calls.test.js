@@ -137,6 +137,10 @@ test('the command is the program', async () => {
     run(CALLGRAPH, '-o', 'out.folded', '--symbols', 'no');
     const expected = native([CALLGRAPH, '-t', 'folded', '-o', '-', '--symbols', 'no', '-q'], REPO);
     assert(expected.equals(readFileSync(join(directory, 'out.folded'))));
+    run(CALLGRAPH, '-o', 'out.folded', '--symbols', 'no', '--head', '1', '-f');
+    const shorter = readFileSync(join(directory, 'out.folded'));
+    assert(shorter.length > 0 && shorter.length < expected.length);
+    assert.throws(() => run('man', 'pages'), ({ status, stderr }) => status === 2 && /does not have this command/.test(stderr));
     assert.throws(() => run('missing.data', '-o', 'x.pb.gz'), ({ status, stderr }) => status === 1 && /missing\.data/.test(stderr));
   });
 });
