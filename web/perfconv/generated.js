@@ -1,5 +1,6 @@
 // A recording to warm up with: a few threads with many stacks, in user space and in the kernel.
 
+/** Sizes of the header, and of the event with the section of its IDs. */
 const [SIZE_OF_HEADER, SIZE_OF_ATTR] = [104, 128];
 
 /** Types of records. */
@@ -39,7 +40,7 @@ class Writer {
 
   /** Writes numbers of 64 bits. */
   words(...values) {
-    for (const value of values) this.halves(value, value < 0 ? -1 : 0);
+    for (const value of values) this.halves(value, Math.floor(value / 2 ** 32));
   }
 
   /** Writes a text in a number of bytes. */

@@ -100,8 +100,12 @@ impl FileSections {
         } else {
             sections.find_data(name, &header, len);
         }
-        sections.image.before = bytes.slice(0..sections.data.start).unwrap_or_default();
-        sections.image.behind = bytes.slice(sections.data.end..len).unwrap_or_default();
+        let part = |range: Range<u64>| {
+            let at = range.start;
+            bytes.slice(range).ok_or_else(|| Error::input(name, at, "cannot be read".to_owned()))
+        };
+        sections.image.before = part(0..sections.data.start)?;
+        sections.image.behind = part(sections.data.end..len)?;
         sections.image.data = sections.data.end - sections.data.start;
         if header.data.size > 0 || is_without_records {
             sections.read_features(name, bytes, &header.data, bits, endian);
