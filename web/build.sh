@@ -11,7 +11,7 @@ target=wasm32-wasip1
 rustup target add $target >/dev/null 2>&1
 # The C code of zstd needs no C library: it has what it needs of one.
 export CC_wasm32_wasip1=$clang AR_wasm32_wasip1=${clang/clang/llvm-ar} CFLAGS_wasm32_wasip1="-ffreestanding -nostdlibinc"
-# Without what pages do not need, for size: instructions, JSON as input, text of protobuf.
+# Without what pages do not need, for size: instructions, JSON as input, text of protobuf, commands for people at a terminal.
 cargo build --quiet --profile wasm --target $target --bin perfconv --no-default-features --features cli,eventheader,syscalls
 cargo build --quiet --profile wasm --target $target -p perfconv-wasm
 

@@ -109,6 +109,15 @@ fn run_by_name() -> Result<ExitCode, Failure> {
     }
 }
 
+/// Runs a command for people at a terminal. Without the feature, what only these commands use is not linked.
+fn on_workstation(run: impl FnOnce() -> Result<ExitCode, Failure>) -> Result<ExitCode, Failure> {
+    if cfg!(feature = "workstation") {
+        run()
+    } else {
+        Err(Failure::Usage("this build of perfconv does not have this command".to_owned()))
+    }
+}
+
 fn run() -> Result<ExitCode, Failure> {
     let typed: Vec<_> = env::args_os().skip(1).collect();
     // All its arguments are perf's, -h too.
@@ -132,7 +141,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Inject(Deferred(args))) => convert::rewrite(args.rewrite().map_err(Failure::Usage)?),
         Some(Command::Merge(Deferred(args))) => merge::run(*args),
         Some(Command::Split(Deferred(args))) => split::run(*args),
-        Some(Command::Synth(Deferred(args))) => synth::run(*args),
+        Some(Command::Synth(Deferred(args))) => on_workstation(|| synth::run(*args)),
         Some(Command::Archive(Deferred(args))) => archive::run(*args),
         Some(Command::Check(Deferred(args))) => check::run(*args),
         Some(Command::Info(Deferred(args))) => info::run(*args),
@@ -141,12 +150,12 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Annotate(Deferred(args))) => profile_report::annotate(*args),
         #[cfg(feature = "push")]
         Some(Command::Push(Deferred(args))) => push::run(*args),
-        Some(Command::View(Deferred(args))) => view::run(*args),
+        Some(Command::View(Deferred(args))) => on_workstation(|| view::run(*args)),
         Some(Command::Diff(Deferred(args))) => diff::run(*args),
         Some(Command::Perf(Deferred(args))) => perf::run(&args.arguments),
-        Some(Command::Mcp(Deferred(args))) => mcp::run(*args),
-        Some(Command::Completions(Deferred(args))) => completions::run(&args),
-        Some(Command::Man(Deferred(args))) => man::run(*args),
+        Some(Command::Mcp(Deferred(args))) => on_workstation(|| mcp::run(*args)),
+        Some(Command::Completions(Deferred(args))) => on_workstation(|| completions::run(&args)),
+        Some(Command::Man(Deferred(args))) => on_workstation(|| man::run(*args)),
         Some(Command::Help(Deferred(args))) => help::run(*args),
         None if cli.convert.asks_for_no_output() => info::summary(&cli.convert),
         None => convert::run(cli.convert),

@@ -84,7 +84,7 @@ pub fn with_archived_objects(options: SymbolOptions, archive: &OpenedArchive, pa
 pub fn archive_reader(input: Input) -> Result<(Box<dyn Read>, String)> {
     let name = input.name();
     let reader: Box<dyn Read> = match input.open(&ReadOptions::default())? {
-        Opened::Bytes(bytes) => Box::new(std::io::Cursor::new(bytes)),
+        Opened::Bytes(bytes) => bytes.into_reader(),
         Opened::Stream(stream) => stream,
         Opened::Directory(_) => return Err(Error::input(name, None, "is a directory; expected an archive")),
     };

@@ -1,6 +1,6 @@
 // The page: recordings are dropped on it, converted in a worker, and shown.
 
-import { Recording } from 'perfconv';
+import { Recording, warmUp } from 'perfconv';
 import { kindOf } from './kind.js';
 
 /** What "Save as" offers: format, ending, and what it is for. */
@@ -64,8 +64,13 @@ async function work(doing, back, call, use) {
   }
 }
 
+/** Ends the warm-up, so that it takes no time from the first recording. */
+const warm = new AbortController();
+warmUp('html', { signal: warm.signal }).catch(() => {});
+
 /** Takes files: a recording, or files for the one that is open. */
 async function take(list) {
+  warm.abort();
   const kinds = await Promise.all([...list].map(async (file) => [file, await kindOf(file)]));
   const recordings = kinds.filter(([, kind]) => kind === 'recording').map(([file]) => file);
   const others = kinds.filter(([, kind]) => kind === 'symbols').map(([file]) => [file.name, file]);

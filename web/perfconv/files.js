@@ -1,9 +1,10 @@
 // Files in memory, as the program sees them.
 
 import { Directory, Fd, File, Inode, wasi } from '@bjorn3/browser_wasi_shim';
+import { sourceOf } from '#source';
 
-/** The most that is read from a Blob at once, in bytes. */
-const BLOB_CHUNK = 16 << 20;
+/** How much of a file outside the memory is read at once, in bytes. */
+const PART = 4 << 20;
 
 /** A file that grows by doubling: the program writes in small pieces. */
 export class MemoryFile extends File {
@@ -58,20 +59,24 @@ export class MemoryFile extends File {
   }
 }
 
-/** A Blob, of which only the ranges are read that the program asks for. Only workers of browsers can wait for them. */
-export class BlobFile extends Inode {
-  constructor(blob) {
+/** A file outside the memory, of which only the parts are read that the program asks for. It reads in small pieces. */
+export class SourceFile extends Inode {
+  #source;
+  #part = new Uint8Array();
+  #start = 0;
+
+  /** @param {{ size: number, modified: number, read: (start: number, end: number) => Uint8Array }} source */
+  constructor(source) {
     super();
-    this.blob = blob;
-    this.reader = new FileReaderSync();
+    this.#source = source;
   }
 
   get size() {
-    return BigInt(this.blob.size);
+    return BigInt(this.#source.size);
   }
 
   stat() {
-    return stat(this, this.blob.lastModified);
+    return stat(this, this.#source.modified);
   }
 
   path_open(oflags, rights) {
@@ -82,8 +87,13 @@ export class BlobFile extends Inode {
   }
 
   read(offset, size) {
-    const range = this.blob.slice(offset, offset + Math.min(size, BLOB_CHUNK));
-    return new Uint8Array(this.reader.readAsArrayBuffer(range));
+    if (offset < this.#start || offset >= this.#start + this.#part.length) {
+      const end = Math.min(offset + PART, this.#source.size);
+      this.#part = offset < end ? this.#source.read(offset, end) : new Uint8Array();
+      this.#start = offset;
+    }
+    const at = offset - this.#start;
+    return this.#part.subarray(at, at + size);
   }
 }
 
@@ -174,7 +184,7 @@ export class MemoryDirectory extends Directory {
 
 /**
  * The root directory with these files.
- * @param {Iterable<[string, Uint8Array | Blob]>} files paths and contents
+ * @param {Iterable<[string, Uint8Array | Blob | string]>} files paths and contents
  */
 export function rootOf(files) {
   const root = new MemoryDirectory(new Map());
@@ -193,7 +203,7 @@ export function rootOf(files) {
       }
       directory = next;
     }
-    directory.contents.set(last, content instanceof Uint8Array ? new MemoryFile(content) : new BlobFile(content));
+    directory.contents.set(last, content instanceof Uint8Array ? new MemoryFile(content) : new SourceFile(sourceOf(content)));
   }
   return root;
 }

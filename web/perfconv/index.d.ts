@@ -1,5 +1,8 @@
-/** Bytes of a file. A Blob is read in ranges, so that it does not have to be in memory as a whole. */
-export type Content = Uint8Array | ArrayBuffer | ArrayBufferView | Blob;
+/**
+ * A file. Of a Blob in a browser, and of a `file:` URL in Node.js, only the parts are read that are needed: a recording does not have
+ * to fit in memory.
+ */
+export type Content = Uint8Array | ArrayBuffer | ArrayBufferView | Blob | URL;
 
 /** What all calls take. */
 export interface CallOptions {
@@ -163,6 +166,12 @@ export class Recording {
 
 /** Opens a recording, an archive of one, or another profile that perfconv reads. */
 export function open(input: Content, options?: OpenOptions): Promise<Recording>;
+
+/**
+ * Converts a generated recording, so that the program is compiled and optimized before the first recording is opened. That takes about a
+ * second in a worker; call it when a page is loaded.
+ */
+export function warmUp(format: Format, options?: { signal?: AbortSignal }): Promise<void>;
 
 /** Replaces where the programs (`perfconv`, and `samples` for the calls of that name) and their worker come from. */
 export function configure(changes: {

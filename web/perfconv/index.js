@@ -1,6 +1,7 @@
 export { PerfconvError } from './error.js';
 export { Recording } from './recording.js';
 export { configure } from './session.js';
+export { warmUp } from './warm-up.js';
 
 import { Recording } from './recording.js';
 

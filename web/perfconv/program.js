@@ -55,7 +55,7 @@ class Root extends PreopenDirectory {
  * Runs the program.
  * @param {WebAssembly.Module} module
  * @param {string[]} args arguments, without the name of the program
- * @param {Iterable<[string, Uint8Array | Blob]>} files paths and contents
+ * @param {Iterable<[string, Uint8Array | Blob | string]>} files paths and contents
  * @param {{ onLine: (line: string) => void, onOutput?: (bytes: Uint8Array) => void }} calls what is called with each line of
  *   standard error, and with each piece of standard output, which is collected by default
  * @returns {{ status: number, stdout: Uint8Array, files: Map<string, Uint8Array> }} the exit status, standard output, and the

@@ -22,7 +22,7 @@ export class Recording {
   #symbols;
 
   /** See {@link open}. */
-  constructor(input, { name = input.name ?? UNNAMED, files = {} } = {}) {
+  constructor(input, { name = input.name ?? decodeURIComponent(input.pathname ?? UNNAMED), files = {} } = {}) {
     this.name = baseName(name) || UNNAMED;
     // In the root, so that messages have the name alone.
     this.#path = RESERVED.test(this.name) ? UNNAMED : this.name;
@@ -145,6 +145,7 @@ function baseName(path) {
 /** A copy is not made: the worker has its own. */
 function bytesOf(content) {
   if (content instanceof Blob || content instanceof Uint8Array) return content;
+  if (content instanceof URL && content.protocol === 'file:') return content.href;
   if (content instanceof ArrayBuffer) return new Uint8Array(content);
   if (ArrayBuffer.isView(content)) return new Uint8Array(content.buffer, content.byteOffset, content.byteLength);
   throw new TypeError('expected bytes or a Blob');

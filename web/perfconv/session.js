@@ -33,7 +33,7 @@ export class Session {
   #isClosed = false;
   #fail = () => {};
 
-  /** @param {[string, Uint8Array | Blob][]} files paths and contents */
+  /** @param {[string, Uint8Array | Blob | string][]} files paths and contents, or URLs of files */
   constructor(files) {
     this.#files = files;
   }

@@ -29,5 +29,6 @@ export function compile(name) {
 
 /** Files as workers of browsers take them: they read the ranges of a Blob that are needed. */
 export async function prepared(content) {
+  if (typeof content === 'string') throw new TypeError('only Node.js reads files by their URL');
   return content;
 }

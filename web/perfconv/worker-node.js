@@ -5,7 +5,9 @@ import { Worker } from 'node:worker_threads';
 
 /** Starts a worker that answers messages by `work.js`. */
 export function startWorker() {
-  return new Worker(new URL('./worker-thread.js', import.meta.url));
+  // `node --input-type=module -e ...` would not start the worker, which is a file.
+  const execArgv = process.execArgv.filter((option) => !option.startsWith('--input-type'));
+  return new Worker(new URL('./worker-thread.js', import.meta.url), { execArgv });
 }
 
 /** What a session needs of a worker. */

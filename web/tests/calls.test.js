@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { open, PerfconvError } from 'perfconv';
+import { pathToFileURL } from 'node:url';
+import { open, PerfconvError, Recording, warmUp } from 'perfconv';
+import { generatedRecording } from '../perfconv/generated.js';
 import { native, REPO, withDirectory } from './common.js';
 
 const FIXTURES = join(REPO, 'roundtrip/fixtures');
@@ -87,6 +89,49 @@ test('reports, findings and information are those of the program', async () => {
   recording.close();
 });
 
+test('a warm-up converts a recording without faults', async () => {
+  const recording = new Recording(generatedRecording(1000));
+  assert.deepEqual(await recording.check(), []);
+  const stacks = [];
+  for await (const { address, stackEnd } of recording.samples()) {
+    stackEnd.forEach((end, index) => stacks.push(address.slice(stackEnd[index - 1] ?? 0, end).join()));
+  }
+  assert.equal(stacks.length, 1000);
+  assert(new Set(stacks).size > 500);
+  recording.close();
+  await warmUp('pprof');
+  await assert.rejects(warmUp('pprof', { signal: AbortSignal.abort() }), { name: 'AbortError' });
+});
+
+test('a file of the system is read in parts', async () => {
+  const recording = await open(pathToFileURL(CALLGRAPH));
+  assert.equal(recording.name, 'callgraph.data');
+  const expected = native([CALLGRAPH, '-t', 'folded', '-o', '-', '--symbols', 'no', '-q'], REPO);
+  assert(expected.equals(await recording.convert('folded', { symbols: 'no' })));
+  recording.close();
+  await assert.rejects(open(new URL('https://localhost/perf.data')), TypeError);
+  await withDirectory(async (directory) => {
+    // The kernel's maxRSS begins with that of the process that started this one.
+    const script = (url) => `
+      import { readFileSync } from 'node:fs';
+      import { open } from 'perfconv';
+      const recording = await open(new URL('${url}'));
+      const { stats } = await recording.info({ stats: true });
+      const [kilobytes] = readFileSync('/proc/self/status', 'utf8').match(/(?<=VmHWM:\\s+)\\d+/);
+      console.log(JSON.stringify({ samples: stats.records.SAMPLE.records, memory: kilobytes * 1024 }));`;
+    const [small, large] = [1_000, 400_000].map((samples) => {
+      const path = join(directory, `${samples} samples.data`);
+      writeFileSync(path, generatedRecording(samples));
+      const args = ['--input-type=module', '-e', script(pathToFileURL(path))];
+      const result = JSON.parse(execFileSync(process.execPath, args, { cwd: join(REPO, 'web') }));
+      assert.equal(result.samples, samples);
+      return { ...result, size: statSync(path).size };
+    });
+    console.log(`${large.size} bytes of file take ${large.memory - small.memory} bytes of memory`);
+    assert(large.size > 80e6 && large.memory - small.memory < large.size / 2, JSON.stringify([small, large]));
+  });
+});
+
 test('the command is the program', async () => {
   await withDirectory((directory) => {
     const command = join(REPO, 'web/perfconv/cli.js');
@@ -95,6 +140,10 @@ test('the command is the program', async () => {
     run(CALLGRAPH, '-o', 'out.folded', '--symbols', 'no');
     const expected = native([CALLGRAPH, '-t', 'folded', '-o', '-', '--symbols', 'no', '-q'], REPO);
     assert(expected.equals(readFileSync(join(directory, 'out.folded'))));
+    run(CALLGRAPH, '-o', 'out.folded', '--symbols', 'no', '--head', '1', '-f');
+    const shorter = readFileSync(join(directory, 'out.folded'));
+    assert(shorter.length > 0 && shorter.length < expected.length);
+    assert.throws(() => run('man', 'pages'), ({ status, stderr }) => status === 2 && /does not have this command/.test(stderr));
     assert.throws(() => run('missing.data', '-o', 'x.pb.gz'), ({ status, stderr }) => status === 1 && /missing\.data/.test(stderr));
   });
 });

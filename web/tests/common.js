@@ -1,7 +1,7 @@
 // What tests of the package share.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, mkdtempSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,9 +31,9 @@ export async function withDirectory(use) {
 }
 
 /** The recordings of the repository and, where it is, a part of the corpus; with PERFCONV_TEST_ALL=1, all of it. */
-export function recordings(limit) {
+export function recordings() {
   const isRecording = (path) => /^(PERFILE2|2ELIFREP)$/.test(readFileSync(path).toString('latin1', 0, 8));
-  const below = (directory) => filesBelow(join(REPO, directory)).filter((path) => statSync(path).size <= limit && isRecording(path));
+  const below = (directory) => filesBelow(join(REPO, directory)).filter(isRecording);
   const corpus = below('../shared/corpus').filter((_, index) => process.env.PERFCONV_TEST_ALL === '1' || index % 20 === 0);
   return [...below('roundtrip/fixtures'), ...below('roundtrip/symbols'), ...corpus];
 }

@@ -11,9 +11,18 @@ const OF_STACKS = ['pprof', 'folded', 'html', 'flamegraph', 'speedscope', 'firef
 const OF_RECORDS = ['jsonl', 'quipper', 'perf.data'];
 const FORMATS = [...OF_STACKS, ...OF_RECORDS];
 
+/** Whether flame graphs are equal but for their numbers, which are too large for 32 bits: the package has them in larger units. */
+function isEqualButForUnits(natively, here) {
+  const [expected, actual] = [natively, here].map((image) => Buffer.from(image).toString());
+  const values = [...expected.matchAll(/ \(([\d,]+) ns, /g)].map(([, digits]) => Number(digits.replaceAll(',', '')));
+  const withoutValues = (text) => text.replaceAll(/ \([\d,]+ (ns|µs), /g, ' (');
+  return values.some((value) => value > 0xffffffff) && withoutValues(expected) === withoutValues(actual);
+}
+
 test('outputs of recordings', async () => {
-  const paths = recordings(4 << 20);
-  let [outputs, failures] = [0, 0];
+  const paths = recordings();
+  let [outputs, inOtherUnits, failures] = [0, 0, 0];
+  const differences = [];
   for (const path of paths) {
     await withDirectory(async (directory) => {
       copyFileSync(path, join(directory, 'perf.data'));
@@ -22,21 +31,26 @@ test('outputs of recordings', async () => {
         const options = OF_STACKS.includes(format) ? { symbols: 'no' } : {};
         const symbols = options.symbols ? ['--symbols', 'no'] : [];
         const expected = native(['perf.data', '-o', 'output', '-f', '-t', format, '-q', ...symbols], directory);
-        const output = recording.convert(format, options).catch((error) => error);
+        const output = await recording.convert(format, options).catch((error) => error);
         if (typeof expected === 'number') {
-          assert(await output instanceof PerfconvError, `${path} as ${format}`);
-          failures += 1;
-        } else {
-          const written = await output;
-          assert(written instanceof Uint8Array, `${path} as ${format}: ${written}`);
-          assert(readFileSync(join(directory, 'output')).equals(written), `${path} as ${format}`);
-          outputs += 1;
+          if (output instanceof PerfconvError) failures += 1;
+          else differences.push(`${path} as ${format}: only natively rejected`);
+          continue;
         }
+        const bytes = readFileSync(join(directory, 'output'));
+        if (output instanceof Error) differences.push(`${path} as ${format}: ${output}`);
+        else if (bytes.equals(output)) outputs += 1;
+        else if (format === 'flamegraph' && isEqualButForUnits(bytes, output)) inOtherUnits += 1;
+        else differences.push(`${path} as ${format}: other bytes`);
       }
       recording.close();
     });
   }
-  console.log(`${paths.length} recordings: ${outputs} outputs in ${FORMATS.length} formats equal, ${failures} failures in both`);
+  console.log(
+    `${paths.length} recordings: ${outputs} outputs in ${FORMATS.length} formats equal, ${inOtherUnits} flame graphs but for their units, ` +
+      `${failures} failures in both`,
+  );
+  assert.deepEqual(differences, []);
   assert(outputs >= 200);
 });
 

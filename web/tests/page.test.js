@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { BUILT, fileIn, serve, startBrowser } from './browser.js';
-import { PERFCONV, REPO, withDirectory } from './common.js';
+import { generatedRecording } from '../perfconv/generated.js';
+import { native, PERFCONV, REPO, withDirectory } from './common.js';
 
 let [browser, site] = [];
 before(async () => {
@@ -96,6 +97,27 @@ test('a compressed pipe, and stacks unwound with an archive', async () => {
       await profile(page).locator('body').waitFor();
       await drop(page, [archive]);
       await hasFunction(page, 'aligned');
+    });
+  });
+});
+
+test('a recording of 160 MB', async () => {
+  await withDirectory(async (directory) => {
+    const path = join(directory, 'large.data');
+    writeFileSync(path, generatedRecording(700_000));
+    assert(statSync(path).size > 150e6);
+    await withPage(site.address, async (page) => {
+      const start = performance.now();
+      await page.setInputFiles('#input', path);
+      await profile(page).getByText('Functions', { exact: true }).waitFor({ timeout: 120_000 });
+      console.log(`the picture of ${statSync(path).size} bytes after ${Math.round(performance.now() - start)} ms`);
+      await page.getByRole('tab', { name: 'Save as' }).click();
+      const [download] = await Promise.all([
+        page.waitForEvent('download', { timeout: 120_000 }),
+        page.getByText('folded stacks').click(),
+      ]);
+      const expected = native([path, '-t', 'folded', '-o', '-', '-q'], directory);
+      assert(expected.length > 1000 && expected.equals(readFileSync(await download.path())));
     });
   });
 });

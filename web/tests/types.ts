@@ -1,6 +1,8 @@
 // The declarations of the package describe its use: checked by tsc, not run.
 
-import { configure, open, PerfconvError, type SampleBatch } from 'perfconv';
+import { configure, open, PerfconvError, type SampleBatch, warmUp } from 'perfconv';
+
+await warmUp('html', { signal: AbortSignal.timeout(1000) });
 
 const recording = await open(new Uint8Array(), { name: 'perf.data', files: { kallsyms: new Blob([]) } });
 const bytes: Uint8Array = await recording.convert('pprof', { symbols: 'no', offCpu: true, event: ['cycles', 'faults'] });

@@ -34,7 +34,7 @@ const SHELLS: Shells<'static> = Shells(&[&Bash, &ELVISH, &FISH, &Nushell, &POWER
 /// # Errors
 /// If the shell is unknown, or the completions cannot be printed.
 pub(super) fn complete() -> Result<bool, Failure> {
-    if env::var_os(VARIABLE).is_none() {
+    if !cfg!(feature = "workstation") || env::var_os(VARIABLE).is_none() {
         return Ok(false);
     }
     let directory = env::current_dir().ok();

@@ -13,14 +13,18 @@ use std::ops::Deref;
 /// If it is invalid, with line, column and path.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], name: &str) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| {
-        // Tracking the path takes time, and only an error needs it.
-        let mut document = serde_json::Deserializer::from_slice(bytes);
-        let path = serde_path_to_error::deserialize::<_, T>(&mut document).err().map(|error| error.path().to_string());
-        let path = path.filter(|path| path != ".").map(|path| format!("{}: ", shortened(&path))).unwrap_or_default();
+        let path = if cfg!(feature = "json-input") { path_of_error::<T>(bytes) } else { String::new() };
         let (line, column, message) = (error.line(), error.column(), error.to_string());
         let message = message.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&message);
         Error::input(name, None, format!("line {line}, column {column}: {path}{}", shortened(message)))
     })
+}
+
+/// The path of the value that is invalid, for a message. Tracking it takes time, and only an error needs it.
+fn path_of_error<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> String {
+    let mut document = serde_json::Deserializer::from_slice(bytes);
+    let path = serde_path_to_error::deserialize::<_, T>(&mut document).err().map(|error| error.path().to_string());
+    path.filter(|path| path != ".").map(|path| format!("{}: ", shortened(&path))).unwrap_or_default()
 }
 
 /// A text, borrowed from the document where it has no escapes.
@@ -126,6 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(feature = "json-input")]
     fn errors_state_line_and_path() {
         let error = |json: &str| parse::<Vec<Vec<Number>>>(json.as_bytes(), "x.json").unwrap_err().to_string();
         let expected = "x.json: line 2, column 4: [1][0]: invalid type: string \"a\", expected a number";

@@ -34,7 +34,7 @@ use perf_data::container::walk::Damage;
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
 use std::borrow::Cow;
-use std::io::{Cursor, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -219,7 +219,7 @@ fn opened<T>(
 ) -> Result<T> {
     let name = input.name();
     match input.open(options)? {
-        Opened::Bytes(bytes) => read(&mut Cursor::new(bytes), &name),
+        Opened::Bytes(bytes) => read(&mut bytes.into_reader(), &name),
         Opened::Stream(mut stream) => read(&mut stream, &name),
         Opened::Directory(_) => Err(Error::input(name, None, "a directory can be read only as a recording")),
     }

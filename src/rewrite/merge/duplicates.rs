@@ -1,7 +1,6 @@
 //! Detects recordings that are merged twice.
 
 use super::member::Member;
-use bytes::Bytes;
 use perf_data::abi::record::RecordType;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::{Input, Opened};
@@ -42,13 +41,10 @@ fn has_equal_content(one: &Member, other: &Member, read: &ReadOptions) -> bool {
 
 /// Whether two files of directory recordings have the same name and bytes.
 fn has_equal_bytes(one: &Path, other: &Path, read: &ReadOptions) -> bool {
-    let contents = [one, other].map(|file| mapped(file, read));
-    one.file_name() == other.file_name() && matches!(&contents, [Some(one), Some(other)] if one == other)
-}
-
-fn mapped(file: &Path, read: &ReadOptions) -> Option<Bytes> {
-    match Input::Path(file.to_owned()).open(read).ok()? {
-        Opened::Bytes(bytes) => Some(bytes),
-        Opened::Stream(_) | Opened::Directory(_) => None,
-    }
+    let contents = [one, other].map(|file| match Input::Path(file.to_owned()).open(read) {
+        Ok(Opened::Bytes(bytes)) => Some(bytes),
+        _ => None,
+    });
+    let [Some(first), Some(second)] = &contents else { return false };
+    one.file_name() == other.file_name() && first.equals(second)
 }

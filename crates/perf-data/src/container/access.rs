@@ -213,6 +213,8 @@ impl Access {
         replaced: Option<Permissions>,
         _: impl FnOnce() -> io::Result<Permissions>,
     ) -> io::Result<()> {
+        // WASI has no permissions.
+        let replaced = replaced.filter(|_| !cfg!(target_os = "wasi"));
         replaced.map_or(Ok(()), |replaced| fs::set_permissions(path, replaced))
     }
 

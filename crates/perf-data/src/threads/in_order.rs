@@ -1,6 +1,6 @@
 //! Independent jobs on several threads, with results in the order of the jobs.
 
-use super::{builder, returned};
+use super::{HAS_THREADS, builder, returned};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -9,7 +9,7 @@ use std::thread;
 /// Runs jobs on `threads` threads, and calls `take` with each result in the order of the jobs, as soon as it is available.
 pub fn in_order<T: Sync, R: Send>(threads: usize, jobs: &[T], work: impl Fn(&T) -> R + Sync, mut take: impl FnMut(R)) {
     let threads = threads.min(jobs.len());
-    if threads <= 1 {
+    if threads <= 1 || !HAS_THREADS {
         return jobs.iter().for_each(|job| take(work(job)));
     }
     let next = AtomicUsize::new(0);

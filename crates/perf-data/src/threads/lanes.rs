@@ -1,6 +1,6 @@
 //! Threads that accumulate something, each from its own queue of jobs.
 
-use super::{builder, returned};
+use super::{HAS_THREADS, builder, returned};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -34,7 +34,8 @@ impl<T: Send + 'static, A: Send + 'static> Lanes<T, A> {
             let thread = builder(name).spawn(work).ok()?;
             Some(Lane::Thread { jobs, thread })
         };
-        let mut lanes: Vec<_> = if count > 1 { (0..count).map_while(|_| lane()).collect() } else { Vec::new() };
+        let count = if count > 1 && HAS_THREADS { count } else { 0 };
+        let mut lanes: Vec<_> = (0..count).map_while(|_| lane()).collect();
         if lanes.is_empty() {
             lanes.push(Lane::Here(initial()));
         }

@@ -15,6 +15,9 @@ use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::thread::{self, Builder};
 
+/// Whether the system can have threads. Without, the code that only they run is not linked.
+const HAS_THREADS: bool = !cfg!(target_family = "wasm");
+
 /// The system call is slow.
 static WORKERS: OnceLock<usize> = OnceLock::new();
 

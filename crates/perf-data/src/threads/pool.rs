@@ -1,6 +1,6 @@
 //! A pool of worker threads that returns results in the order of the jobs.
 
-use super::{builder, returned, workers};
+use super::{HAS_THREADS, builder, returned, workers};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,7 +56,7 @@ impl<T: Send + 'static, R: Send + 'static> WorkerPool<T, R> {
 
     /// Submits a job. If no thread can be started, it is done before the function returns.
     pub fn give(&mut self, input: T) {
-        if self.threads.len() < workers().min(self.pending.len() + 1) {
+        if HAS_THREADS && self.threads.len() < workers().min(self.pending.len() + 1) {
             let (make, waiting) = (Arc::clone(&self.make), Arc::clone(&self.waiting));
             let work = move || work(&*make, &waiting);
             self.threads.extend(builder(self.name).spawn(work));

@@ -2,7 +2,7 @@
 
 use super::input::{Input, Opened};
 use super::{Container, ContainerReader, ReadOptions};
-use crate::abi::header;
+use crate::abi::header::{self, FileHeader};
 use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use std::fs::{self, DirEntry, File};
@@ -27,7 +27,8 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<ContainerReader> {
             "the main file of a perf.data directory cannot be compressed; decompress it first",
         ));
     };
-    let Some(endian) = header::endian(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
+    let start = bytes.start(FileHeader::SIZE).map_err(Error::io(&name, "cannot read"))?;
+    let Some(endian) = header::endian(&start) else { return Err(super::not_a_recording(&name, &start)) };
     let mut reader = ContainerReader::new(&name, Container::Directory, endian, options);
     reader.directory = Some(path.to_owned());
     reader.add_file(&bytes)?;
@@ -43,7 +44,7 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<ContainerReader> {
         reader.files.push(file.clone());
         let bytes = if part.is_file() { Input::Path(part).open(&reader.options)? } else { Opened::Directory(part) };
         match bytes {
-            Opened::Bytes(bytes) => reader.add_records(source, 0, bytes),
+            Opened::Bytes(bytes) => reader.add_records(source, &bytes, 0..bytes.size()),
             Opened::Stream(stream) => reader.add_spooled(source, &file, stream)?,
             Opened::Directory(_) => {
                 let problem = "not a regular file; its records are missing".to_owned();

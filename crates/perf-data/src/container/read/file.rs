@@ -1,5 +1,6 @@
 //! The file container: a header that locates the events, records and features.
 
+use super::file_bytes::FileBytes;
 use crate::abi::attr::Attr;
 use crate::abi::bytes::ByteReader;
 use crate::abi::feature::FeatureId;
@@ -28,7 +29,7 @@ pub struct FileSections {
     /// Names of tracepoints, in files of old perf versions.
     pub event_types: Vec<EventType>,
     /// Range of the records.
-    pub data: Range<usize>,
+    pub data: Range<u64>,
     /// The features.
     pub features: BTreeMap<FeatureId, Bytes>,
     /// Everything except the records, unchanged.
@@ -50,10 +51,11 @@ impl FileSections {
     ///
     /// # Errors
     /// If no records can be read: the header is truncated, the events are invalid, or the data section is outside the file.
-    pub fn read(name: &str, bytes: &Bytes, endian: Endian) -> Result<Self> {
+    pub fn read(name: &str, bytes: &FileBytes, endian: Endian) -> Result<Self> {
         let fail = |at, problem: String| Err(Error::input(name, at, problem));
-        let len = bytes.len() as u64;
-        let Ok(header) = FileHeader::read_from(bytes, endian) else {
+        let len = bytes.size();
+        let start = bytes.start(FileHeader::SIZE).map_err(Error::io(name, "cannot read"))?;
+        let Ok(header) = FileHeader::read_from(&start, endian) else {
             return fail(0, format!("the header is truncated after {len} bytes"));
         };
         if header.size != FileHeader::SIZE && header.size != FileHeader::SIZE_WITHOUT_FEATURES {
@@ -71,7 +73,7 @@ impl FileSections {
         }
         let (attrs, without_ids) = read_attrs(name, bytes, &header, endian)?;
         let has_features = header.size == FileHeader::SIZE;
-        let bits = bytes[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().filter(|_| has_features);
+        let bits = start[FileHeader::SIZE_WITHOUT_FEATURES as usize..].first_chunk().filter(|_| has_features);
         let bits = FeatureBits::read(bits.unwrap_or(&[0; 32]), endian);
         let is_without_records = is_without_records(bytes, &header, &bits, endian);
         if header.data.offset >= len && !is_without_records {
@@ -94,20 +96,24 @@ impl FileSections {
         }
         sections.read_event_types(name, bytes, &header.event_types, endian);
         if is_without_records {
-            sections.data = header.data.offset as usize..header.data.offset as usize;
+            sections.data = header.data.offset..header.data.offset;
         } else {
             sections.find_data(name, &header, len);
         }
-        sections.image.before = bytes.slice(..sections.data.start);
-        sections.image.behind = bytes.slice(sections.data.end..);
-        sections.image.data = sections.data.len() as u64;
+        let part = |range: Range<u64>| {
+            let at = range.start;
+            bytes.slice(range).ok_or_else(|| Error::input(name, at, "cannot be read".to_owned()))
+        };
+        sections.image.before = part(0..sections.data.start)?;
+        sections.image.behind = part(sections.data.end..len)?;
+        sections.image.data = sections.data.end - sections.data.start;
         if header.data.size > 0 || is_without_records {
             sections.read_features(name, bytes, &header.data, bits, endian);
         }
         Ok(sections)
     }
 
-    fn read_event_types(&mut self, name: &str, bytes: &Bytes, section: &Section, endian: Endian) {
+    fn read_event_types(&mut self, name: &str, bytes: &FileBytes, section: &Section, endian: Endian) {
         let types = slice(bytes, section).unwrap_or_default();
         let (types, rest) = types.as_chunks::<{ EventType::SIZE }>();
         if !rest.is_empty() || types.is_empty() && section.size > 0 {
@@ -136,16 +142,15 @@ impl FileSections {
             self.damage.push(Damage::new(DamageKind::Truncated, name, len, problem).with_unread(missing));
             end = len;
         }
-        self.data = data.offset as usize..end as usize;
+        self.data = data.offset..end;
     }
 
-    fn read_features(&mut self, name: &str, bytes: &Bytes, data: &Section, bits: FeatureBits, endian: Endian) {
-        let table = usize::try_from(data.end()).ok().and_then(|end| bytes.get(end..));
-        let Some(table) = table else { return };
-        let mut table = ByteReader::new(table, endian);
+    fn read_features(&mut self, name: &str, bytes: &FileBytes, data: &Section, bits: FeatureBits, endian: Endian) {
+        let Some(table) = feature_table(bytes, data.end(), &bits) else { return };
+        let mut table = ByteReader::new(&table, endian);
         let mut missing = Vec::new();
         // Overlapping sections could add up to more than the file.
-        let mut room = bytes.len() as u64;
+        let mut room = bytes.size();
         for bit in bits.iter() {
             let id = FeatureId(bit);
             let section = (|| Some(Section { offset: table.u64()?, size: table.u64()? }))();
@@ -173,24 +178,30 @@ impl FileSections {
 }
 
 /// The bytes of a section; `None` if they are not all in the file.
-fn slice(bytes: &Bytes, section: &Section) -> Option<Bytes> {
-    let (start, end) = (usize::try_from(section.offset).ok()?, usize::try_from(section.end()).ok()?);
-    (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
+fn slice(bytes: &FileBytes, section: &Section) -> Option<Bytes> {
+    bytes.slice(section.offset..section.end())
+}
+
+/// The table of sections of these features, as far as it is in the file; `None` if it begins outside.
+fn feature_table(bytes: &FileBytes, at: u64, bits: &FeatureBits) -> Option<Bytes> {
+    let size = (bits.iter().count() * Section::SIZE) as u64;
+    bytes.slice(at..at.saturating_add(size).min(bytes.size()))
 }
 
 /// Whether a file with a data size of 0 really contains no records. An interrupted recorder also leaves 0 there, but then
 /// records follow instead of the feature table, and their first words, read as section offsets, lie beyond the end of the file.
-fn is_without_records(bytes: &Bytes, header: &FileHeader, bits: &FeatureBits, endian: Endian) -> bool {
+fn is_without_records(bytes: &FileBytes, header: &FileHeader, bits: &FeatureBits, endian: Endian) -> bool {
     let at = header.data.offset;
-    let Some(table) = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).filter(|_| header.data.size == 0) else {
+    if header.data.size > 0 || at > bytes.size() {
         return false;
-    };
+    }
     let slots = bits.iter().count();
     if slots == 0 {
         // Recorders write the events before the records. Only a writer that learns them from the records puts them after.
-        return table.is_empty() || header.attrs.size > 0 && header.attrs.offset >= at;
+        return at == bytes.size() || header.attrs.size > 0 && header.attrs.offset >= at;
     }
-    let mut table = ByteReader::new(table, endian);
+    let Some(table) = feature_table(bytes, at, bits) else { return false };
+    let mut table = ByteReader::new(&table, endian);
     let behind = at + (slots * Section::SIZE) as u64;
     (0..slots).all(|_| {
         let section = (|| Some(Section { offset: table.u64()?, size: table.u64()? }))();
@@ -199,14 +210,14 @@ fn is_without_records(bytes: &Bytes, header: &FileHeader, bits: &FeatureBits, en
 }
 
 /// The events, and the offsets of those whose IDs are not in the file.
-fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) -> Result<(Vec<FileAttr>, Vec<u64>)> {
+fn read_attrs(name: &str, bytes: &FileBytes, header: &FileHeader, endian: Endian) -> Result<(Vec<FileAttr>, Vec<u64>)> {
     let fail = |at, problem: String| Error::input(name, at, problem);
     let Some(section) = slice(bytes, &header.attrs) else {
         let problem = format!(
             "the attrs section ({} bytes at offset {:#x}) is outside the file of {} bytes",
             header.attrs.size,
             header.attrs.offset,
-            bytes.len()
+            bytes.size()
         );
         return Err(fail(ATTRS_AT, problem));
     };
@@ -219,7 +230,7 @@ fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) ->
         return Err(fail(ATTRS_AT, problem));
     }
     // Events that share their ID sections could add up to more than the file.
-    let mut room_for_ids = bytes.len() as u64;
+    let mut room_for_ids = bytes.size();
     let (mut attrs, mut without_ids) = (Vec::with_capacity(section.len() / stride), Vec::new());
     for (index, entry) in section.chunks_exact(stride).enumerate() {
         let at = header.attrs.offset + (index * stride) as u64;

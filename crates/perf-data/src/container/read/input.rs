@@ -1,7 +1,8 @@
 //! Inputs: a file, a directory or standard input, optionally compressed as a whole.
 
+use super::file_bytes::FileBytes;
 use super::{ReadOptions, failure_message, spooled};
-use crate::container::spool::{Spool, map};
+use crate::container::spool::Spool;
 use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -45,8 +46,8 @@ impl fmt::Debug for Peeked {
 
 /// An opened and decompressed [`Input`].
 pub enum Opened {
-    /// All bytes, mapped or in memory.
-    Bytes(Bytes),
+    /// All bytes of a file.
+    Bytes(FileBytes),
     /// A stream that can be read once.
     Stream(Box<dyn Read + Send>),
     /// A directory.
@@ -188,11 +189,12 @@ impl Input {
             Self::Path(path) if path.is_file() => Some(self.clone()),
             _ => None,
         };
+        let unopened = self.clone();
         let mut stream = match self.open(options)? {
             Opened::Directory(path) => return Ok((Self::Path(path), Vec::new())),
             Opened::Bytes(bytes) => {
-                let start = bytes[..bytes.len().min(limit)].to_vec();
-                return Ok((reopened.unwrap_or(Self::Bytes { name, bytes }), start));
+                let start = bytes.start(limit as u64).map_err(Error::io(&name, "cannot read"))?;
+                return Ok((reopened.unwrap_or(unopened.with_bytes(bytes)), start.to_vec()));
             }
             Opened::Stream(stream) => stream,
         };
@@ -234,10 +236,10 @@ impl Input {
     /// # Errors
     /// I/O errors.
     pub fn repeatable(self, options: &ReadOptions) -> Result<(Self, Option<Damage>)> {
-        let name = self.name();
+        let (name, unopened) = (self.name(), self.clone());
         match self.open(options)? {
             Opened::Directory(path) => Ok((Self::Path(path), None)),
-            Opened::Bytes(bytes) => Ok((Self::Bytes { name, bytes }, None)),
+            Opened::Bytes(bytes) => Ok((unopened.with_bytes(bytes), None)),
             Opened::Stream(mut stream) => {
                 let (bytes, failure) = spooled(&mut stream, &name, options)?;
                 let offset = bytes.len() as u64;
@@ -245,6 +247,14 @@ impl Input {
                     failure.map(|failure| Damage::new(DamageKind::ReadError, &name, offset, failure_message(&failure)));
                 Ok((Self::Bytes { name, bytes }, damage))
             }
+        }
+    }
+
+    /// This input, which was opened, as one that can be opened again.
+    fn with_bytes(self, bytes: FileBytes) -> Self {
+        match bytes {
+            FileBytes::Whole(bytes) => Self::Bytes { name: self.name(), bytes },
+            FileBytes::Unmapped(..) => self,
         }
     }
 
@@ -267,12 +277,12 @@ impl Input {
                 return stream.ok_or_else(|| Error::input(name, None, "this stream can be read only once"));
             }
             Self::Stdin => stdin().and_then(|file| open_file(file, options)),
-            Self::Bytes { bytes, .. } => Ok(Opened::Bytes(bytes)),
+            Self::Bytes { bytes, .. } => Ok(Opened::Bytes(bytes.into())),
         };
         let read = |e| Error::io(&name, "cannot read")(e);
         match opened.map_err(read)? {
-            Opened::Bytes(bytes) => match Compression::recognize(&bytes) {
-                Some(compression) => compression.decompress(io::Cursor::new(bytes), options).map(Opened::Stream),
+            Opened::Bytes(bytes) => match Compression::recognize(&bytes.start(MAGIC_LEN as u64).map_err(read)?) {
+                Some(compression) => compression.decompress(bytes.into_reader(), options).map(Opened::Stream),
                 None => Ok(Opened::Bytes(bytes)),
             },
             Opened::Stream(stream) => Ok(Opened::Stream(unpacked(stream, options).map_err(read)?)),
@@ -327,10 +337,10 @@ fn open_file(mut file: File, options: &ReadOptions) -> io::Result<Opened> {
         let mut spool = Spool::new(options.spool_dir.as_deref())?;
         match spool.fill(&mut file)? {
             (_, Some(failure)) => Err(failure),
-            (_, None) => spool.into_bytes().map(Opened::Bytes),
+            (_, None) => Ok(Opened::Bytes(spool.into_bytes()?.into())),
         }
     } else {
-        map(&file).map(Opened::Bytes)
+        FileBytes::open(file).map(Opened::Bytes)
     }
 }
 

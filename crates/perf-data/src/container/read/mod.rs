@@ -2,6 +2,7 @@
 
 pub mod directory;
 pub mod file;
+pub mod file_bytes;
 pub(crate) mod frame_decoder;
 pub mod frames;
 pub mod input;
@@ -19,9 +20,11 @@ use crate::error::{Error, Result};
 use crate::progress::{Progress, Task, Work};
 use bytes::Bytes;
 use file::FileAttr;
+use file_bytes::FileBytes;
 use input::{Input, Opened};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Options for reading.
@@ -99,8 +102,8 @@ pub struct ContainerReader {
 enum Records {
     /// All bytes, in memory or mapped.
     Whole(Block),
-    /// A stream.
-    Arriving(pipe::PipeBlocks),
+    /// A stream, its index among the files, and its size, if it is known.
+    Arriving(pipe::PipeBlocks, u32, Option<u64>),
 }
 
 impl ContainerReader {
@@ -134,41 +137,48 @@ impl ContainerReader {
         }
     }
 
-    fn from_bytes(name: &str, bytes: Bytes, options: ReadOptions) -> Result<Self> {
-        if let Some(endian) = pipe::recognize(&bytes) {
+    fn from_bytes(name: &str, bytes: FileBytes, options: ReadOptions) -> Result<Self> {
+        let start = bytes.start(FileHeader::SIZE).map_err(Error::io(name, "cannot read"))?;
+        if let Some(endian) = pipe::recognize(&start) {
             let mut reader = Self::new(name, Container::Pipe, endian, options);
-            reader.image.before = bytes.slice(..pipe::HEADER_SIZE);
-            reader.add_records(0, pipe::HEADER_SIZE as u64, bytes.slice(pipe::HEADER_SIZE..));
+            reader.image.before = start.slice(..pipe::HEADER_SIZE);
+            reader.add_records(0, &bytes, pipe::HEADER_SIZE as u64..bytes.size());
             return Ok(reader);
         }
-        let Some(endian) = header::endian(&bytes) else { return Err(not_a_recording(name, &bytes)) };
+        let Some(endian) = header::endian(&start) else { return Err(not_a_recording(name, &start)) };
         let mut reader = Self::new(name, Container::File, endian, options);
         reader.add_file(&bytes)?;
         Ok(reader)
     }
 
     /// Reads the header, events, features and records of the main file.
-    fn add_file(&mut self, bytes: &Bytes) -> Result<()> {
+    fn add_file(&mut self, bytes: &FileBytes) -> Result<()> {
         let file = file::FileSections::read(&self.files[0], bytes, self.endian)?;
         self.attrs = file.attrs;
         self.event_types = file.event_types;
         self.features = file.features;
         self.image = file.image;
         self.damage.extend(file.damage);
-        self.add_records(0, file.data.start as u64, bytes.slice(file.data));
+        self.add_records(0, bytes, file.data);
         Ok(())
     }
 
-    fn add_records(&mut self, source: u32, base: u64, bytes: Bytes) {
-        let serial = self.serial();
-        self.streams.push_back(Records::Whole(Block {
-            bytes,
-            source,
-            base,
-            origin: Origin::File,
-            in_memory: false,
-            serial,
-        }));
+    /// Adds the records in a range of a file.
+    fn add_records(&mut self, source: u32, file: &FileBytes, range: Range<u64>) {
+        let (base, size) = (range.start, range.end - range.start);
+        let records = match file {
+            FileBytes::Whole(bytes) => {
+                let bytes = bytes.slice(range.start as usize..range.end as usize);
+                let serial = self.serial();
+                Records::Whole(Block { bytes, source, base, origin: Origin::File, in_memory: false, serial })
+            }
+            FileBytes::Unmapped(..) => {
+                let name = &self.files[source as usize];
+                let blocks = pipe::PipeBlocks::new(name, file.reader(range), base, self.endian);
+                Records::Arriving(blocks, source, Some(size))
+            }
+        };
+        self.streams.push_back(records);
     }
 
     /// Reads a recording from a stream, in any container, optionally compressed as a whole. A pipe is read as it arrives. A
@@ -188,8 +198,8 @@ impl ContainerReader {
         if let Some(endian) = pipe::recognize(&start) {
             let mut reader = Self::new(name, Container::Pipe, endian, options);
             reader.image.before = start.into();
-            let blocks = pipe::PipeBlocks::new(name, stream, endian);
-            reader.streams.push_back(Records::Arriving(blocks));
+            let blocks = pipe::PipeBlocks::new(name, stream, pipe::HEADER_SIZE as u64, endian);
+            reader.streams.push_back(Records::Arriving(blocks, 0, None));
             return Ok(reader);
         }
         if header::endian(&start).is_none() {
@@ -199,7 +209,7 @@ impl ContainerReader {
         }
         let (bytes, failure) = spooled(&mut io::Cursor::new(start).chain(stream), name, &options)?;
         let len = bytes.len() as u64;
-        let mut reader = Self::from_bytes(name, bytes, options)?;
+        let mut reader = Self::from_bytes(name, bytes.into(), options)?;
         reader.note_failure(0, failure.as_ref().map(|failure| (len, failure)));
         Ok(reader)
     }
@@ -208,7 +218,8 @@ impl ContainerReader {
     fn add_spooled(&mut self, source: u32, name: &str, mut stream: Box<dyn Read + Send>) -> Result<()> {
         let (bytes, failure) = spooled(&mut stream, name, &self.options)?;
         self.note_failure(source, failure.as_ref().map(|failure| (bytes.len() as u64, failure)));
-        self.add_records(source, 0, bytes);
+        let size = bytes.len() as u64;
+        self.add_records(source, &bytes.into(), 0..size);
         Ok(())
     }
 
@@ -230,20 +241,14 @@ impl ContainerReader {
                     let Some(Records::Whole(block)) = self.streams.pop_front() else { continue };
                     return Ok(Some(block));
                 }
-                Records::Arriving(blocks) => {
+                Records::Arriving(blocks, source, _) => {
+                    let source = *source;
                     if let Some((base, bytes)) = blocks.next(&self.options)? {
                         let serial = self.serial();
-                        return Ok(Some(Block {
-                            bytes,
-                            source: 0,
-                            base,
-                            origin: Origin::File,
-                            in_memory: true,
-                            serial,
-                        }));
+                        return Ok(Some(Block { bytes, source, base, origin: Origin::File, in_memory: true, serial }));
                     }
-                    if let Some(Records::Arriving(blocks)) = self.streams.pop_front() {
-                        self.note_failure(0, blocks.failure());
+                    if let Some(Records::Arriving(blocks, ..)) = self.streams.pop_front() {
+                        self.note_failure(source, blocks.failure());
                     }
                 }
             }
@@ -255,7 +260,7 @@ impl ContainerReader {
     pub(crate) fn begin_task(&self) -> Task {
         let size = |records: &Records| match records {
             Records::Whole(block) => Some(block.bytes.len() as u64),
-            Records::Arriving(_) => None,
+            Records::Arriving(_, _, size) => *size,
         };
         self.options.progress.begin(Work::Reading, &self.files[0], self.streams.iter().map(size).sum())
     }

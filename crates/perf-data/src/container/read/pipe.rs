@@ -37,9 +37,9 @@ pub(crate) struct PipeBlocks {
 }
 
 impl PipeBlocks {
-    /// Takes a stream positioned after its header.
-    pub(crate) fn new(name: &str, stream: Box<dyn Read + Send>, endian: Endian) -> Self {
-        let (name, offset) = (name.to_owned(), HEADER_SIZE as u64);
+    /// Takes a stream positioned at its records, and their offset in the file.
+    pub(crate) fn new(name: &str, stream: Box<dyn Read + Send>, offset: u64, endian: Endian) -> Self {
+        let name = name.to_owned();
         Self { name, stream, endian, rest: Vec::new(), offset, ended: false, failure: None }
     }
 
@@ -145,7 +145,7 @@ mod tests {
         let all = records(7000);
         for step in [1000, 4093, usize::MAX] {
             let stream = Box::new(Dribble(all.clone(), 0, step));
-            let mut blocks = PipeBlocks::new("test", stream, Endian::Little);
+            let mut blocks = PipeBlocks::new("test", stream, PIPE_HEADER_SIZE, Endian::Little);
             let mut seen = Vec::new();
             while let Some((at, bytes)) = blocks.next(&ReadOptions::default()).unwrap() {
                 assert_eq!(at, (HEADER_SIZE + seen.len()) as u64);
@@ -160,7 +160,8 @@ mod tests {
     fn corruption_does_not_lose_records_across_blocks() {
         let mut all = records(9000);
         all[300_000..300_100].fill(0);
-        let mut blocks = PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), Endian::Little);
+        let mut blocks =
+            PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), PIPE_HEADER_SIZE, Endian::Little);
         let (mut seen, mut ends) = (Vec::new(), Vec::new());
         while let Some((_, bytes)) = blocks.next(&ReadOptions::default()).unwrap() {
             ends.push(matches!(complete(&bytes, Endian::Little), (len, WalkStep::End) if len == bytes.len()));
@@ -178,7 +179,8 @@ mod tests {
         all.extend(payload.to_le_bytes());
         all.resize(all.len() + 32 + payload as usize, 3);
         all.extend(records(10));
-        let mut blocks = PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), Endian::Little);
+        let mut blocks =
+            PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), PIPE_HEADER_SIZE, Endian::Little);
         let mut seen = Vec::new();
         while let Some((_, bytes)) = blocks.next(&ReadOptions::default()).unwrap() {
             seen.extend_from_slice(&bytes);
@@ -190,7 +192,8 @@ mod tests {
     fn a_truncated_stream_returns_everything_that_arrived() {
         let mut all = records(50);
         all.truncate(all.len() - 3);
-        let mut blocks = PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), Endian::Little);
+        let mut blocks =
+            PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), PIPE_HEADER_SIZE, Endian::Little);
         let (_, bytes) = blocks.next(&ReadOptions::default()).unwrap().unwrap();
         assert!(bytes == all);
         assert!(blocks.next(&ReadOptions::default()).unwrap().is_none());

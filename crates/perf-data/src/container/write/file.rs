@@ -153,6 +153,8 @@ mod tests {
     use super::*;
     use crate::abi::text::FixedStr;
     use crate::container::read::file::FileSections;
+    use crate::container::read::file_bytes::FileBytes;
+    use bytes::Bytes;
     use std::io::Cursor;
 
     #[test]
@@ -176,10 +178,11 @@ mod tests {
                 let first = if events_first { &events[..] } else { &[] };
                 let mut writer = FileWriter::begin(Cursor::new(Vec::new()), endian, first, &types).unwrap();
                 writer.write_all(records).unwrap();
-                let bytes = writer.finish(&events, &types, features).unwrap().into_inner().into();
+                let bytes = writer.finish(&events, &types, features).unwrap().into_inner();
+                let bytes = FileBytes::from(Bytes::from(bytes));
                 let read = FileSections::read("test", &bytes, endian).unwrap();
                 assert_eq!((&read.attrs[..], &read.event_types[..]), (&events[..], &types[..]));
-                assert_eq!(bytes[read.data], *records);
+                assert_eq!(bytes.slice(read.data).unwrap(), *records);
                 let read_features: BTreeMap<_, _> =
                     read.features.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
                 assert_eq!(&read_features, features);
