@@ -22,7 +22,7 @@ pub(crate) fn add_text(
     on_skipped: &mut dyn FnMut(u64),
 ) -> Result<u64> {
     let mut reader = TextReader { profile, open: Vec::new(), functions: 0, different: 0 };
-    let (mut line, mut number) = (Vec::new(), 0);
+    let (mut line, mut number, mut is_empty) = (Vec::new(), 0, true);
     loop {
         line.clear();
         if input.take(LINE).read_until(b'\n', &mut line).map_err(Error::io(name, "cannot read"))? == 0 {
@@ -30,12 +30,16 @@ pub(crate) fn add_text(
         }
         number += 1;
         let text = line.trim_ascii_end();
-        if !text.is_empty() && !text.starts_with(b"#") && reader.line(text).is_none() {
+        if text.is_empty() || text.starts_with(b"#") {
+            continue;
+        }
+        is_empty = false;
+        if reader.line(text).is_none() {
             on_skipped(number);
         }
     }
     reader.close(0);
-    if reader.functions == 0 && number > 0 {
+    if reader.functions == 0 && !is_empty {
         let problem =
             "no line is of a text profile; write one with --llvm-format text, or add up binary ones with llvm-profdata";
         return Err(Error::input(name, None, problem));
@@ -125,7 +129,7 @@ impl TextReader<'_> {
                 None => &mut self.profile.functions,
             };
             let sum = functions.entry(name).or_default();
-            let is_different = sum.checksum.is_some_and(|own| counts.checksum.is_some_and(|other| own != other));
+            let is_different = sum.checksum.zip(counts.checksum).is_some_and(|(sum, other)| sum != other);
             if is_different {
                 self.different += 1;
             } else {

@@ -52,7 +52,9 @@ impl Tools {
             let search_path = env::var_os("PATH").unwrap_or_default();
             for basic in BASIC {
                 let path = env::split_paths(&search_path).map(|path| path.join(basic)).find(|path| path.exists());
-                path.map(|path| symlink(path, directory.path().join(basic)).expect("a temporary directory"));
+                if let Some(path) = path {
+                    symlink(path, directory.path().join(basic)).expect("a temporary directory");
+                }
             }
         }
         Self { directory, installed: Mutex::default(), with_others }
