@@ -29,9 +29,7 @@ const DEAD: i64 = 0x10;
 const APP: u64 = 0x40_1000;
 const LIBC: u64 = 0x7f00_0000_1000;
 
-/// A recording of `sched_switch` on all CPUs, with a process of two threads.
-fn traced() -> (RecordingBuilder, usize) {
-    let mut recording = RecordingBuilder::new();
+fn switch_event() -> Event {
     let format = Tracepoint::new("sched", "sched_switch")
         .field("char prev_comm[16]", 16, false)
         .field("pid_t prev_pid", 4, true)
@@ -40,8 +38,13 @@ fn traced() -> (RecordingBuilder, usize) {
         .field("char next_comm[16]", 16, false)
         .field("pid_t next_pid", 4, true)
         .field("int next_prio", 4, true);
-    let event = Event::named("sched:sched_switch").unwrap().with(SampleType::CALLCHAIN).formatted(format);
-    let event = recording.event(event);
+    Event::named("sched:sched_switch").unwrap().with(SampleType::CALLCHAIN).formatted(format)
+}
+
+/// A recording of `sched_switch` on all CPUs, with a process of two threads.
+fn traced() -> (RecordingBuilder, usize) {
+    let mut recording = RecordingBuilder::new();
+    let event = recording.event(switch_event());
     add_process(&mut recording);
     (recording, event)
 }
@@ -174,6 +177,25 @@ fn waits_have_the_stack_and_state_of_the_switch() {
     // Without the label, as by default with it.
     let (text, _) = folded(&input, &["--off-cpu", "--labels", "comm"]);
     assert_eq!(text, "app;[app];[app] 20000\napp;[app];[libc.so] 75000\n");
+}
+
+#[test]
+fn missing_occurrences_are_warned_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let with_frequency = switch_event().frequency(99).without(SampleType::PERIOD);
+    for (event, is_sampled) in [(with_frequency, true), (switch_event().period(2), true), (switch_event(), false)] {
+        let mut recording = RecordingBuilder::new();
+        let event = recording.event(event);
+        add_process(&mut recording);
+        switch(&mut recording, event, 0, 10, (100, INTERRUPTIBLE, LIBC), 0);
+        switch(&mut recording, event, 0, 60, (0, RUNNING, APP), 100);
+        let input = written(directory.path(), &recording);
+        let warning = "warning: only some occurrences of sched:sched_switch were recorded";
+        for option in ["--off-cpu", "--sched", "--span=sched:sched_switch..sched:sched_switch"] {
+            let run = succeed(perfconv().arg("report").arg(&input).args([option, "--symbols", "no"]));
+            assert_eq!(run.stderr.contains(warning), is_sampled, "{option}: {}", run.stderr);
+        }
+    }
 }
 
 #[test]

@@ -155,11 +155,12 @@ impl OffCpuSamples {
             let note = "simpleperf records when threads stop running; a wait lasts until the next sample of its thread, as in simpleperf";
             ledger.change(note.to_owned());
         }
-        if counts.waits == 0 && counts.unpaired > 0 {
-            let hint = "the recording shows when threads stop running, but not when they run again; record with \
+        if counts.unpaired > counts.waits {
+            let hint = "the recording shows when threads stop running, but for most not when they run again; record with \
                         'perf record -e sched:sched_switch -a -g', or add --switch-events";
             ledger.note(hint.to_owned());
         }
+        self.events.sampling().into_iter().for_each(|warning| ledger.note(warning));
         ledger.change(counts.message());
         counts.warnings().for_each(|warning| ledger.note(warning));
         Ok(self.scheduling)

@@ -144,6 +144,7 @@ impl Values {
                     return Err(Error::input(&meta.files[0], None, problem.to_owned()));
                 }
                 ledger.change(latency.message());
+                latency.events.sampling().into_iter().for_each(|warning| ledger.note(warning));
                 Ok(())
             }
         }

@@ -133,6 +133,7 @@ impl SyscallCollector {
             let samples = counted(unreadable, "sample");
             ledger.note(format!("system calls: {samples} without a thread, a time or the number of the call"));
         }
+        self.roles.sampling().into_iter().for_each(|warning| ledger.note(warning));
         let machine = meta.string(FeatureId::ARCH).unwrap_or_default();
         let name = |number: i64| match usize::try_from(-1 - number) {
             Ok(index) => self.names.get(index).cloned().unwrap_or_default(),

@@ -187,6 +187,11 @@ impl SchedulerEvents {
         matches!(self.roles.get(index), Some(Role::Switch(_) | Role::Stop))
     }
 
+    /// See [`EventRoles::sampling`].
+    pub(crate) fn sampling(&self) -> Option<String> {
+        self.roles.sampling()
+    }
+
     /// Determines the roles of events that were not seen before.
     #[inline]
     pub(crate) fn update(&mut self, meta: &Meta) {

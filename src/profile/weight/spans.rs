@@ -9,7 +9,7 @@ use perf_data::abi::sample::view::SampleView;
 use perf_data::error::{Error, Result};
 use perf_data::stream::event_name::{event_name, is_called};
 use perf_data::stream::events::{Event, EventIndex};
-use perf_data::stream::ledger::counted;
+use perf_data::stream::ledger::{Ledger, counted};
 use perf_data::stream::meta::Meta;
 use perf_data::tracepoint::tracepoints::Tracepoint;
 use std::fmt::Write;
@@ -128,11 +128,11 @@ impl<S> Spans<S> {
         roles.update(meta, |event, tracepoint| span_role(span, event, tracepoint));
     }
 
-    /// The lengths of the spans, and how many begins and ends are in none, as messages.
+    /// Adds messages to the ledger: the lengths of the spans, and how many begins and ends are in none.
     ///
     /// # Errors
     /// If the recording lacks one of the events, or its field.
-    pub(crate) fn finish(mut self, meta: &Meta) -> Result<Vec<String>> {
+    pub(crate) fn finish(mut self, meta: &Meta, ledger: &mut Ledger) -> Result<()> {
         self.update(meta);
         let Self { span, lengths, counts, .. } = &self;
         let roles = || self.roles.iter();
@@ -154,8 +154,12 @@ impl<S> Spans<S> {
         ];
         let unpaired = unpaired.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         let unpaired = unpaired.collect::<Vec<_>>().join(", ");
-        let unpaired = (!unpaired.is_empty()).then(|| format!("in no span: {unpaired}"));
-        Ok([message(lengths)].into_iter().chain(unpaired).collect())
+        ledger.change(message(lengths));
+        if !unpaired.is_empty() {
+            ledger.change(format!("in no span: {unpaired}"));
+        }
+        self.roles.sampling().into_iter().for_each(|warning| ledger.note(warning));
+        Ok(())
     }
 }
 

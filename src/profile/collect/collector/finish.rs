@@ -38,8 +38,7 @@ impl Collector<'_> {
             check_branches(meta)?;
         }
         mem::take(&mut self.values).finish(meta, &mut self.ledger)?;
-        let messages = self.spans.take().map_or(Ok(Vec::new()), |spans| spans.finish(meta))?;
-        messages.into_iter().for_each(|message| self.ledger.change(message));
+        self.spans.take().map_or(Ok(()), |spans| spans.finish(meta, &mut self.ledger))?;
         let scheduling = self.off_cpu.take().map(|off_cpu| off_cpu.finish(meta, &mut self.ledger)).transpose()?;
         if self.unselected_intervals > 0 {
             self.ledger.change(format!("filters do not select {} of these", self.unselected_intervals));
