@@ -13,8 +13,10 @@ use perf_data::stream::events::EventIndex;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::source::Source;
 use perf_symbols::symbol::demangle::Demangle;
-use perfconv::conversion::decoded_profiles;
+use perfconv::bundle::unpack::Members;
+use perfconv::conversion::{decoded_profiles, with_archived_objects};
 use perfconv::formats::framework::bounded_json::bounded_info;
+use perfconv::formats::import::Values;
 use perfconv::formats::json;
 use perfconv::inspect::info::stats::Stats;
 use perfconv::inspect::info::{Info, Parts, read_info, summary};
@@ -41,7 +43,7 @@ pub(super) fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
         (true, true) => Parts::ALL,
     };
     let name = args.input.display().to_string();
-    let (recording, options) = open(args.input, &args.read)?;
+    let (recording, options) = open(args.input, Members::Recording, &args.read)?;
     let asks_for_all = !args.events && !args.build_ids && !args.stats;
     if let Some(imported) = recording.imported_info().filter(|_| asks_for_all) {
         return match args.json {
@@ -68,7 +70,7 @@ pub(super) fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     let (input, is_named) = (args.input(), !args.inputs.is_empty() || args.input_option.is_some());
     let name = input.display().to_string();
     let parts = Parts { stats: true, ..Parts::default() };
-    let (recording, options) = open(input, &args.read)?;
+    let (recording, options) = open(input, Members::All, &args.read)?;
     let (mut lines, recorded) = match recording.imported_info() {
         Some(imported) => (imported.lines(&name), None),
         None => {
@@ -118,7 +120,10 @@ fn has_callers(meta: &Meta) -> bool {
 fn hottest(recording: &InputRecording, read: &ReadOptions, args: &ConvertArgs) -> Result<Vec<String>, Failure> {
     /// Number of functions.
     const FUNCTIONS: usize = 10;
-    let objects = args.symbols.search(Demangle::Full, &args.passes.find, None, &progress::observer())?;
+    let mut objects = args.symbols.search(Demangle::Full, &args.passes.find, None, &progress::observer())?;
+    if let Some(archive) = recording.archive() {
+        objects = objects.map(|objects| with_archived_objects(objects, archive, &args.input()));
+    }
     let symbols = SymbolSources {
         imported: recording.imported().cloned(),
         objects: objects.map(|objects| Arc::new(objects.without_unwinding())),
@@ -202,9 +207,10 @@ fn quoted(name: &str) -> String {
     if name.starts_with('-') { shell_word(&format!("./{name}")) } else { shell_word(name) }
 }
 
-fn open(input: PathBuf, read: &ReadArgs) -> Result<(InputRecording, ReadOptions), Failure> {
+fn open(input: PathBuf, members: Members, read: &ReadArgs) -> Result<(InputRecording, ReadOptions), Failure> {
     let options = read.options();
-    Ok((InputRecording::new(input, read.from.as_deref(), &options)?, options))
+    let recording = InputRecording::with_members(input, members, read.from.as_deref(), Values::default(), &options)?;
+    Ok((recording, options))
 }
 
 fn read(recording: &InputRecording, options: ReadOptions, parts: Parts) -> Result<Info, Failure> {

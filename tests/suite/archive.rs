@@ -187,3 +187,15 @@ fn rejects_bad_options() {
     let expected = "plain.data: not a tar archive; name an archive written by perfconv archive or perf archive\n";
     assert!(status == 1 && message.ends_with(expected), "{message}");
 }
+
+#[test]
+fn functions_of_a_summary_are_named_by_the_archive() {
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("words.tar.zst");
+    let words = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let mut pack = perfconv();
+    pack.arg("archive").arg(words.join("words.data")).arg("--symfs").arg(words.join("files"));
+    succeed(pack.arg("-o").arg(&archive));
+    let summary = String::from_utf8(succeed(perfconv().arg(&archive)).stdout).unwrap();
+    assert!(summary.contains("28.48%  find (words)\n"), "{summary}");
+}
