@@ -64,6 +64,20 @@ impl Rebuild {
         path
     }
 
+    /// Compares the programs that a compiler makes with our profile and with another one, which `option` names.
+    fn compare_compiled(&self, compiler: &Path, arguments: &[&str], option: &str, profiles: [&Path; 2]) {
+        let compile = |profile: Option<&Path>, name: &str| {
+            let mut command = Command::new(compiler);
+            command.args(["-O2", "-w", "-gdwarf-4", "-no-pie"]).args(arguments);
+            command.args(profile.map(|profile| format!("{option}={}", profile.display())));
+            run(command.arg(self.shared.join("src/interp.c")).arg("-o").arg(self.path(name)));
+            self.path(name)
+        };
+        let [ours, theirs] = profiles;
+        let [ours, theirs] = [(ours, "ours"), (theirs, "theirs")].map(|(profile, name)| compile(Some(profile), name));
+        self.compare(&compiler.display().to_string(), &compile(None, "without"), &ours, &theirs);
+    }
+
     /// Compares the program that was built without a profile with those built with ours and with another one.
     fn compare(&self, compiler: &str, without: &Path, ours: &Path, theirs: &Path) {
         let [without, ours, theirs] = [without, ours, theirs].map(|program| self.taken(program));
@@ -83,17 +97,10 @@ fn run(command: &mut Command) {
 fn clang_and_bolt_make_of_our_profiles_what_they_make_of_those_of_llvm() {
     let tools = ["clang", "perf2bolt", "llvm-bolt"].map(llvm_tool);
     let ([Some(clang), Some(perf2bolt), Some(bolt)], Some(rebuild)) = (tools, Rebuild::new()) else { return };
-    let compile = |profile: Option<&Path>, name: &str| {
-        let mut command = Command::new(&clang);
-        command.args(["-O2", "-w", "-g", "-fdebug-info-for-profiling", "-gdwarf-4", "-no-pie", "-fno-pie"]);
-        command.args(profile.map(|profile| format!("-fprofile-sample-use={}", profile.display())));
-        run(command.arg(rebuild.shared.join("src/interp.c")).arg("-o").arg(rebuild.path(name)));
-        rebuild.path(name)
-    };
     let ours = rebuild.profile("interp", "-t llvm", "interp.sampleprof");
     let theirs = rebuild.golden("interp.llvm.extbinary");
-    let [ours, theirs] = [(&ours, "ours"), (&theirs, "theirs")].map(|(profile, name)| compile(Some(profile), name));
-    rebuild.compare("clang", &compile(None, "without"), &ours, &theirs);
+    let arguments = ["-g", "-fdebug-info-for-profiling", "-fno-pie"];
+    rebuild.compare_compiled(&clang, &arguments, "-fprofile-sample-use", [&ours, &theirs]);
 
     let program = rebuild.goldens.files().join("opt/bench/interp");
     let records = rebuild.profile("interp", "-t bolt", "interp.preagg");
@@ -111,15 +118,7 @@ fn clang_and_bolt_make_of_our_profiles_what_they_make_of_those_of_llvm() {
 #[test]
 fn gcc_makes_of_our_profiles_what_it_makes_of_those_of_autofdo() {
     let Some(rebuild) = Rebuild::new() else { return };
-    let compile = |profile: Option<&Path>, name: &str| {
-        let mut command = Command::new("gcc");
-        command.args(["-O2", "-w", "-gdwarf-4", "-no-pie"]);
-        command.args(profile.map(|profile| format!("-fauto-profile={}", profile.display())));
-        run(command.arg(rebuild.shared.join("src/interp.c")).arg("-o").arg(rebuild.path(name)));
-        rebuild.path(name)
-    };
     let ours = rebuild.profile("interp-gcc", "-t gcc", "ours.afdo");
     let theirs = rebuild.golden("interp-gcc.afdo");
-    let [ours, theirs] = [(&ours, "ours"), (&theirs, "theirs")].map(|(profile, name)| compile(Some(profile), name));
-    rebuild.compare("GCC", &compile(None, "without"), &ours, &theirs);
+    rebuild.compare_compiled(Path::new("gcc"), &[], "-fauto-profile", [&ours, &theirs]);
 }

@@ -43,8 +43,9 @@ fn code(path: &str, id: &str) -> Map {
     Map::new(path, CODE, 0x1000).pgoff(0x1000).build_id(&id_bytes(id))
 }
 
-/// What is written for each process.
+/// The profile of one process.
 const ONCE: &str = "B 4010c4 4010a0 2 0\nF 4010a0 4010c4 1\n";
+/// The sum of the profiles of two processes.
 const TWICE: &str = "B 4010c4 4010a0 4 0\nF 4010a0 4010c4 2\n";
 
 fn bolt(recording: &Path, files: &Path, arguments: &str) -> Run {

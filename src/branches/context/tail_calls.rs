@@ -66,20 +66,25 @@ impl TailCalls {
             if !self.targets.contains(&to) {
                 continue;
             }
-            let callees: Vec<_> = callees.iter().copied().collect();
+            let callees = callees.clone();
             self.visiting.clear();
             let before = out.len();
-            let mut ways = 0;
-            for callee in callees {
-                ways += self.search(callee, to, out);
-                if ways > 1 {
-                    break;
-                }
-            }
-            if ways != 1 {
+            if self.search_all(&callees, to, out) != 1 {
                 out.truncate(before);
             }
         }
+    }
+
+    /// The number of ways from any of these functions to another; beyond one, they are not all counted. The only one is appended.
+    fn search_all(&mut self, from: &BTreeSet<FunctionIndex>, to: FunctionIndex, way: &mut Vec<u64>) -> usize {
+        let mut ways = 0;
+        for &callee in from {
+            ways += self.search(callee, to, way);
+            if ways > 1 {
+                break;
+            }
+        }
+        ways
     }
 
     /// The number of ways from one function to another, up to two; the only one is appended.
@@ -102,16 +107,10 @@ impl TailCalls {
         self.visiting.insert(from);
         let (before, mut ways) = (way.len(), 0);
         for jump in jumps {
-            let callees: Vec<_> = self.jumps.get(&jump).into_iter().flatten().copied().collect();
+            let callees = self.jumps.get(&jump).cloned().unwrap_or_default();
             let before = way.len();
             way.push(jump);
-            let mut ways_of_jump = 0;
-            for callee in callees {
-                ways_of_jump += self.search(callee, to, way);
-                if ways_of_jump > 1 {
-                    break;
-                }
-            }
+            let ways_of_jump = self.search_all(&callees, to, way);
             if ways_of_jump != 1 {
                 way.truncate(before);
             }
