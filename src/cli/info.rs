@@ -20,8 +20,10 @@ use perfconv::formats::import::Values;
 use perfconv::formats::json;
 use perfconv::inspect::info::stats::Stats;
 use perfconv::inspect::info::{Info, Parts, read_info, summary};
+use perfconv::profile::Profile;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::SymbolSources;
+use perfconv::profile::symbolize::unsymbolized::{UnnamedObject, Unsymbolized};
 use perfconv::report::Counts;
 use perfconv::report::key::ReportKey;
 use perfconv::report::location::Locations;
@@ -158,7 +160,28 @@ fn hottest(recording: &InputRecording, read: &ReadOptions, args: &ConvertArgs) -
             printable::name(&cells[1])
         )
     };
-    Ok([heading].into_iter().chain(functions.map(function)).collect())
+    Ok([heading].into_iter().chain(functions.map(function)).chain(missing_names(profile)).collect())
+}
+
+/// Which files have the names that many functions lack, and how to get them: who received a recording cannot make it again.
+fn missing_names(profile: &Profile) -> Vec<String> {
+    /// Number of files.
+    const FILES: usize = 3;
+    let mut unsymbolized = Unsymbolized::default();
+    unsymbolized.add(profile);
+    let missing = unsymbolized.objects.iter().filter(|object| object.missing.is_some() && object.name.starts_with('/'));
+    let innermost: u64 = missing.clone().map(|object| object.frames.innermost).sum();
+    // Where a few are missing, the functions with the most samples have names.
+    if innermost == 0 || innermost < unsymbolized.all.innermost / 10 {
+        return Vec::new();
+    }
+    let file = |object: &UnnamedObject| {
+        let id = object.build_id.as_ref().map(|id| format!(" (build ID {id})")).unwrap_or_default();
+        format!("  {}{id}", printable::name(&object.name))
+    };
+    let heading = "Functions have no names without these files: --symfs DIR finds copies, and 'perfconv archive' packs them with \
+                   the recording where it was made";
+    [heading.to_owned()].into_iter().chain(missing.take(FILES).map(file)).collect()
 }
 
 /// Commands to run next on an input. Without statistics of its records it is a profile.

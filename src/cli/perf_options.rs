@@ -2,6 +2,7 @@
 
 use super::perf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use perfconv::formats::FORMATS;
 use perfconv::formats::omitted::omitted;
 use std::env;
 
@@ -47,6 +48,15 @@ pub(super) fn message(error: &clap::Error) -> Option<String> {
         return None;
     }
     let typed: Vec<_> = env::args_os().skip(1).collect();
+    let next = typed.iter().skip_while(|argument| *argument != given.as_str()).nth(1).and_then(|next| next.to_str());
+    if let Some(format) =
+        next.filter(|next| ["-t", "--to"].contains(&&**given) && FORMATS.iter().any(|format| format.name == *next))
+    {
+        return Some(format!(
+            "{given} is an option of conversions: 'perfconv IN -t {format}'; the name of a report's output, such as -o x.md, \
+             .csv or .json, says what it is"
+        ));
+    }
     let perf = perf::instead_with_option(&typed, given);
     if let Some((option, command, instead)) = OPTIONS.iter().find(|(option, ..)| option == given) {
         let perf = perf.filter(|_| *command == REPORT).map(|perf| format!("; for the text of perf, {perf}"));

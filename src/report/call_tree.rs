@@ -132,6 +132,8 @@ pub(crate) struct CallTree {
 struct Builder {
     names: Names,
     functions: Interned<TreeFunction>,
+    /// The functions of the profile for one that is compared with it: the file of a program may have another name there.
+    functions_by_name: HashMap<(NameId, bool), u32>,
     short_names: HashMap<NameId, NameId>,
     frames: Interned<TreeFrame>,
     /// Parent and frame of each node but the root, whose index is 0: the node of index `i` is at `i - 1`.
@@ -180,6 +182,7 @@ impl CallTree {
         let mut builder = Builder {
             names: Names::default(),
             functions: Interned::default(),
+            functions_by_name: HashMap::new(),
             short_names: HashMap::new(),
             frames: Interned::default(),
             nodes: Interned::default(),
@@ -191,6 +194,9 @@ impl CallTree {
         };
         let slots = Slots::new(profile.times);
         builder.add(profile, slots, false);
+        for (id, function) in (0..).zip(builder.functions.list()) {
+            builder.functions_by_name.entry((function.name, function.is_kernel)).or_insert(id);
+        }
         // Times of another recording cannot be compared.
         base.into_iter().for_each(|base| builder.add(base, Slots { len: u64::MAX, ..slots }, true));
         builder.finish(slots)
@@ -253,7 +259,12 @@ impl Builder {
             // The profile that is compared with may have other functions of this short name, and thus another one for this.
             self.short_names.entry(full).or_insert(short);
         }
-        let function = self.functions.id(TreeFunction { name: full, dso, is_kernel: location.is_kernel });
+        let function = TreeFunction { name: full, dso, is_kernel: location.is_kernel };
+        let same_name = self.functions_by_name.get(&(full, location.is_kernel)).copied();
+        let function = match self.functions.find(function).or(same_name) {
+            Some(id) => id,
+            None => self.functions.id(function),
+        };
         self.frames.id(TreeFrame { function, file, line: location.line, is_inlined: location.is_inlined })
     }
 

@@ -4,6 +4,7 @@ use super::programs;
 use crate::common::files;
 use crate::common::html::{page, reported, symbols};
 use crate::common::program::{perfconv, run};
+use crate::common::scenarios::{with_names, work_and_wait};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -142,6 +143,14 @@ fn pages_compare_two_recordings() {
     page(&symbols().join("cxx.data"), &html, &["--diff", &symbols().join("c.data").display().to_string()]);
     let rows = open(&html, "view=functions&sort=change");
     assert!(rows.contains("<td>+22.31%</td>"), "functions of one recording only");
+
+    let recording = |name: &str, program: &str, work: u32| {
+        with_names(&work_and_wait(directory.path(), name, program, (&["cycles:u"], 10, work)))
+    };
+    let (before, after) = (recording("before.data", "app-old", 30), recording("after.data", "app-new", 41));
+    page(&after, &html, &["--diff", &before.display().to_string()]);
+    let rows = open(&html, "view=functions&sort=change");
+    assert!(rows.contains("<td>+11.00%</td>") && !rows.contains("<td>+41.00%</td>"), "functions of renamed programs");
 }
 
 #[test]

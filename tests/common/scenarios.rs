@@ -29,6 +29,37 @@ pub(crate) fn synth(scenario: &Path, output: &Path, args: &[&str]) {
     succeed(perfconv().arg("synth").arg(scenario).arg("-o").arg(output).args(args));
 }
 
+/// A recording of a program with 100 samples of each event a second, of which these percentages are in `work`, the others in `wait`,
+/// and the program in the directory `images`.
+pub(crate) fn work_and_wait(
+    directory: &Path,
+    name: &str,
+    program: &str,
+    (events, seconds, work): (&[&str], u32, u32),
+) -> PathBuf {
+    let event = |event: &&str| format!("{{ name = '{event}', rate = 100, fields = ['CALLCHAIN'] }}");
+    let (events, wait) = (events.iter().map(event).collect::<Vec<_>>().join(", "), 100 - work);
+    let text = format!(
+        "about = 'work and waits'\nduration = '{seconds}s'\nevent = [{events}]\n\
+         program = [{{ path = '/bin/{program}', functions = ['main', 'work', 'wait'] }}]\n[[process]]\npid = 100\n\
+         comm = '{program}'\nprograms = ['/bin/{program}']\n[[process.thread]]\nstack = [\n\
+         {{ percent = {work}, frames = ['main', 'work'] }},\n{{ percent = {wait}, frames = ['main', 'wait'] }},\n]\n"
+    );
+    let (scenario, recording) = (directory.join(format!("{name}.toml")), directory.join(name));
+    fs::write(&scenario, text).expect("a scenario");
+    synth(&scenario, &recording, &["--images", directory.join("images").to_str().expect("a path"), "-f", "-q"]);
+    recording
+}
+
+/// [`work_and_wait`] with names in the recording: the programs of several cannot be in one directory.
+pub(crate) fn with_names(recording: &Path) -> PathBuf {
+    let (directory, output) = (recording.with_file_name("images"), recording.with_extension("named"));
+    let mut command = perfconv();
+    command.arg("rewrite").arg(recording).args(["--embed-symbols", "-q", "-o"]).arg(&output);
+    succeed(command.arg("--symfs").arg(directory));
+    output
+}
+
 /// The results of one scenario.
 #[derive(Default)]
 pub(crate) struct Outcome {

@@ -342,6 +342,9 @@ fn bytes_of_damaged_traces_add_up() {
         assert_eq!((sum, count("not_decoded")), (trace.size(), 0), "seed {seed}: {report}");
         assert_eq!(count("records"), report["samples"]["out"].as_u64().expect("samples"), "seed {seed}");
         assert_eq!(report["complete"].as_bool(), Some(count("damaged") == 0), "seed {seed}");
+        let findings = run(perfconv().arg("check").arg(&path)).stdout;
+        let is_found = String::from_utf8_lossy(&findings).contains("[trace-damage]");
+        assert_eq!(is_found, count("damaged") > 0, "seed {seed}: {findings:?}");
         (damaged, records) = (damaged + count("damaged_records"), records + count("records"));
     }
     note!("{records} records, {damaged} damaged");

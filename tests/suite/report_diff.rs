@@ -1,7 +1,7 @@
 //! `report --diff`: functions before and after, noise, and the exit status of `--fail-above`.
 
 use crate::common::program::{Run, perfconv, run};
-use crate::common::scenarios::synth;
+use crate::common::scenarios::{with_names, work_and_wait};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,20 +21,9 @@ impl Recordings {
         self.directory.path().join(name)
     }
 
-    /// A recording of an event with 100 samples a second, of which these percentages are in `work`, the others in `wait`.
+    /// A recording of `app` with 100 samples of each event a second, of which these percentages are in `work`.
     fn recording(&self, name: &str, events: &[&str], seconds: u32, work: u32) -> PathBuf {
-        let event = |event: &&str| format!("{{ name = '{event}', rate = 100, fields = ['CALLCHAIN'] }}");
-        let (events, wait) = (events.iter().map(event).collect::<Vec<_>>().join(", "), 100 - work);
-        let text = format!(
-            "about = 'work and waits'\nduration = '{seconds}s'\nevent = [{events}]\n\
-             program = [{{ path = '/bin/app', functions = ['main', 'work', 'wait'] }}]\n[[process]]\npid = 100\n\
-             comm = 'app'\nprograms = ['/bin/app']\n[[process.thread]]\nstack = [\n\
-             {{ percent = {work}, frames = ['main', 'work'] }},\n{{ percent = {wait}, frames = ['main', 'wait'] }},\n]\n"
-        );
-        let (scenario, recording) = (self.path(&format!("{name}.toml")), self.path(name));
-        fs::write(&scenario, text).expect("a scenario");
-        synth(&scenario, &recording, &["--images", self.path("images").to_str().expect("a path"), "-f", "-q"]);
-        recording
+        work_and_wait(self.directory.path(), name, "app", (events, seconds, work))
     }
 
     fn report(&self, after: &Path, before: &Path, args: &[&str]) -> Run {
@@ -144,4 +133,26 @@ fn events_are_compared_by_name_or_if_each_recording_has_one() {
     let message =
         "the recordings have no event in common: cycles:u, instructions:u before, branches:u, cache-misses:u after";
     assert!(run.status == 1 && run.stderr.contains(message), "{}", run.stderr);
+}
+
+#[test]
+fn images_compare_functions_of_renamed_programs() {
+    let recordings = Recordings::new();
+    let recording = |name: &str, program: &str, work: u32| {
+        with_names(&work_and_wait(recordings.directory.path(), name, program, (&["cycles:u"], 10, work)))
+    };
+    let (before, after) = (recording("before.data", "app-old", 30), recording("after.data", "app-new", 41));
+    let image = |args: &[&str]| {
+        let mut command = perfconv();
+        command.arg(&after).args(["-t", "flamegraph", "-q", "--diff"]).arg(&before);
+        text(&run(command.args(args).env("HOME", "/nonexistent")))
+    };
+    let default = image(&[]);
+    assert!(default.contains("<title>work (41,000,000 events, 41.00%; +11.00%)"), "{default}");
+    assert!(
+        default.contains("<title>main (100,000,000 events, 100.00%; 0.00%)") && !default.contains("app-new"),
+        "{default}"
+    );
+    let with_names = image(&["--labels", "comm"]);
+    assert!(with_names.contains("<title>app-new (100,000,000 events, 100.00%; 0.00%)"), "{with_names}");
 }

@@ -38,7 +38,7 @@ const ENTRY: u32 = 1;
 /// If the recording has no samples with a call chain, or the code cannot be decoded.
 pub(crate) fn contexts(binary: &BinaryBranches, ledger: &mut Ledger) -> Result<Contexts> {
     let mut contexts = Contexts::new();
-    unwound(binary, ledger, &mut |_, unwound, _, _, _| contexts = std::mem::take(unwound))?;
+    unwound(binary, ledger, &mut |unwound, _, _| contexts = unwound.contexts)?;
     Ok(contexts)
 }
 
@@ -54,18 +54,19 @@ pub(crate) fn attribute(binary: &BinaryBranches, ledger: &mut Ledger) -> Result<
         return Err(Error::not_found(format!("{name} {problem}")));
     };
     let mut profile = SourceProfile::default();
-    unwound(binary, ledger, &mut |names, contexts, functions, code, source| {
-        let sampled = sampled_functions(contexts, functions);
-        let sizes = source.map(|source| Sizes::new(&sampled, functions, &probes, source, code, names));
-        let tail_calls = TailCalls::new(contexts, functions, code);
+    unwound(binary, ledger, &mut |Unwound { contexts, functions, mut names }, code, source| {
+        let sampled = sampled_functions(&contexts, &functions);
+        let sizes = source.map(|source| Sizes::new(&sampled, &functions, &probes, source, code, &mut names));
+        let tail_calls = TailCalls::new(&contexts, &functions, code);
         let tree = ContextTree::default();
-        let mut attribution = ContextAttribution { tree, names, functions, probes: &probes, tail_calls };
-        attribution.add(contexts);
+        let mut attribution =
+            ContextAttribution { tree, names: &mut names, functions: &functions, probes: &probes, tail_calls };
+        attribution.add(&contexts);
         let mut tree = attribution.tree;
         if let Some(sizes) = sizes {
-            inlining::inline(&mut tree, &sizes, names);
+            inlining::inline(&mut tree, &sizes, &names);
         }
-        profile = std::mem::take(names);
+        profile = names;
         profile.functions = tree.nested();
         profile.is_preinlined = true;
     })?;
@@ -75,12 +76,19 @@ pub(crate) fn attribute(binary: &BinaryBranches, ledger: &mut Ledger) -> Result<
     Ok(profile.with_sorted_names())
 }
 
-/// What is derived from unwound samples.
-type OnContexts<'o> =
-    dyn FnMut(&mut SourceProfile, &mut Contexts, &Functions, &mut CodeIndex<'_>, Option<&SourceLookup<'_, '_>>) + 'o;
+/// The unwound samples of an object.
+struct Unwound {
+    contexts: Contexts,
+    /// Functions, if the object has debug information, and their names.
+    functions: Functions,
+    names: SourceProfile,
+}
+
+/// What is derived from unwound samples, the code, and its debug information if it has any.
+type OnUnwound<'o> = dyn FnMut(Unwound, &mut CodeIndex<'_>, Option<&SourceLookup<'_, '_>>) + 'o;
 
 /// Unwinds the samples of an object.
-fn unwound(binary: &BinaryBranches, ledger: &mut Ledger, on_contexts: &mut OnContexts<'_>) -> Result<()> {
+fn unwound(binary: &BinaryBranches, ledger: &mut Ledger, on_unwound: &mut OnUnwound<'_>) -> Result<()> {
     let name = binary.object.name();
     if binary.without_stacks() {
         return Err(Error::not_found(
@@ -101,8 +109,8 @@ fn unwound(binary: &BinaryBranches, ledger: &mut Ledger, on_contexts: &mut OnCon
         let mut unwinder = Unwinder::new(&mut code, &functions);
         binary.each_stack(&mut |chain, branches| unwinder.add(chain, branches));
         (samples, without_chain) = (unwinder.samples, unwinder.without_chain);
-        let mut contexts = unwinder.finish();
-        on_contexts(&mut names, &mut contexts, &functions, &mut code, source);
+        let contexts = unwinder.finish();
+        on_unwound(Unwound { contexts, functions, names }, &mut code, source);
     };
     if !binary.files.with_source(&mut |source| process(Some(source))) {
         process(None);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Arguments of `merge`.
 #[derive(Args, Debug)]
 pub(crate) struct MergeArgs {
-    /// Recordings to merge: files or directories, one may be - for standard input; or profiles of bolt, profgen or autofdo
+    /// Recordings to merge: files or directories, one may be - for standard input; or profiles of llvm, bolt, profgen or autofdo
     #[arg(value_name = "IN", required = true)]
     pub inputs: Vec<PathBuf>,
 

@@ -72,12 +72,19 @@ pub(super) fn commands() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(|command| command.name)
 }
 
-/// What to type instead of a command of this program with an option that only perf's has; `None` if that has none of this name.
+/// What to type instead of a command of this program with an option that only perf's has; `None` if that lacks it, or another one that
+/// was typed.
 pub(super) fn instead_with_option(typed: &[OsString], option: &str) -> Option<String> {
     let (name, arguments) = typed.split_first()?;
     let command = COMMANDS.iter().find(|command| *name == *command.name)?;
     let How::Answered { options, .. } = command.how else { return None };
-    let perf_option = options.iter().find(|perf_option| perf_option.is_named(option))?;
+    let named = |name: &str| options.iter().find(|perf_option| perf_option.is_named(name));
+    let perf_option = named(option)?;
+    let mut long =
+        arguments.iter().filter_map(|argument| argument.to_str()).filter(|argument| argument.starts_with("--"));
+    if long.any(|argument| named(argument.split('=').next().unwrap_or_default()).is_none()) {
+        return None;
+    }
     Some(match perf_option.refusal() {
         Some(reason) => format!("perfconv does not support it: {reason}"),
         None => {

@@ -13,7 +13,7 @@ use crate::profile::accesses::Accesses;
 use crate::profile::event::{ProfileEvent, Unit};
 use crate::profile::labels::Label;
 use crate::report::ratio::EventRatio;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use inferno::differential;
 use inferno::flamegraph::color::{BasicPalette, MultiPalette};
 use inferno::flamegraph::{self, Direction, Options, Palette};
@@ -190,7 +190,7 @@ impl Flamegraph {
                 options.subtitle = Some(legend);
                 stacks.into_iter().map(|(frames, count)| line(frames.into_iter(), count)).collect()
             }
-            None => lines(&after, &short_names),
+            None => lines(&after, &short_names, 0),
         };
         if lines.is_empty() {
             return Err(Error::invalid("the profile has no samples to draw".to_owned()));
@@ -209,7 +209,10 @@ impl Flamegraph {
         options.count_name = in_thousands(unit(profile), thousands);
         options.factor = 1000_f64.powi(-(thousands as i32));
         if let Some(before) = &before {
-            lines = differences(&self::lines(before, &short_names), &lines)?;
+            let has_default_frames = !profile.has_selected_labels && self.stacks.group_by.is_empty();
+            let omitted = usize::from(has_default_frames && have_different_roots(before, &after));
+            let [before, after] = [before, &after].map(|stacks| self::lines(stacks, &short_names, omitted));
+            lines = differences(&before, &after)?;
         }
         // Equal profiles are equal images.
         options.deterministic = true;
@@ -256,9 +259,18 @@ fn in_thousands(unit: &str, power: usize) -> String {
     }
 }
 
-/// Folded stacks, in which short names precede full ones.
-fn lines(stacks: &FoldedStacks, short_names: &HashMap<&[u8], &str>) -> Vec<String> {
-    stacks.sorted().map(|(frames, count)| line(frames.map(|frame| displayed_name(frame, short_names)), count)).collect()
+/// Whether the first frames of all stacks, the names of threads, are in one profile only: a renamed program has no function under the
+/// root of the other, although most are the same.
+fn have_different_roots(before: &FoldedStacks, after: &FoldedStacks) -> bool {
+    let [before, after] = [before, after]
+        .map(|stacks| stacks.sorted().filter_map(|(mut frames, _)| frames.next()).collect::<HashSet<_>>());
+    before.is_disjoint(&after)
+}
+
+/// Folded stacks without the first frames, in which short names precede full ones.
+fn lines(stacks: &FoldedStacks, short_names: &HashMap<&[u8], &str>, omitted: usize) -> Vec<String> {
+    let name = |frame| displayed_name(frame, short_names);
+    stacks.sorted().map(|(frames, count)| line(frames.skip(omitted).map(name), count)).collect()
 }
 
 /// The name of a frame, after its short one.

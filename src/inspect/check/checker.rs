@@ -194,7 +194,7 @@ impl Sink for Checker<'_> {
             self.feature(meta, id, bytes, file, Some(raw.offset()));
         }
         self.flow(meta, raw, (file, subject));
-        if matches!(raw.header().kind, RecordType::AUX | RecordType::AUXTRACE) {
+        if matches!(raw.header().kind, RecordType::AUXTRACE_INFO | RecordType::AUX | RecordType::AUXTRACE) {
             self.traces.record(meta, raw, subject);
         }
         Ok(())
@@ -241,8 +241,7 @@ impl Sink for Checker<'_> {
             let report = |offset: u64, problem| self.findings.add(file, offset, subject, Rule::AuxtraceIndex, problem);
             std::mem::take(&mut self.auxtrace).compare(index.entries(), report);
         }
-        let report =
-            |offset: u64, subject, problem| self.findings.add(file, offset, subject, Rule::TraceBuffers, problem);
+        let report = |rule, offset: u64, subject, problem| self.findings.add(file, offset, subject, rule, problem);
         std::mem::take(&mut self.traces).check(report);
         Ok(())
     }

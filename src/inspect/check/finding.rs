@@ -80,6 +80,8 @@ rules! {
         NotReproduced = "not-reproduced",
         /// A kernel record whose event ID belongs to none of several events.
         UnknownEvent = "unknown-event",
+        /// Records of a hardware trace that cannot be decoded.
+        TraceDamage = "trace-damage",
     }
     Warning {
         /// Sections of the file that overlap.

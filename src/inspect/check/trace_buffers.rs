@@ -1,12 +1,15 @@
-//! Rules between the buffers of hardware traces (AUXTRACE) and the pieces that the kernel wrote (AUX).
+//! Buffers of hardware traces (AUXTRACE): what cannot be decoded, and rules between them and the pieces that the kernel wrote (AUX).
 
-use super::finding::Subject;
+use super::finding::{Rule, Subject};
 use perf_data::abi;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::aux_area::{Aux, AuxFlags};
 use perf_data::abi::record::auxtrace::Auxtrace;
+use perf_data::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
+use perf_data::trace::bts::bts_records;
+use perf_data::trace::spe::record::SpeRecords;
 use std::collections::BTreeMap;
 
 /// What writes to an AUX area: a CPU, or a thread on any CPU.
@@ -33,14 +36,31 @@ pub(super) struct TraceBuffers {
     announced: Vec<(Option<Writer>, Option<Writer>, Piece)>,
     /// Whether buffers are snapshots, which may overlap and lack what was overwritten.
     has_snapshots: bool,
+    source: Option<AuxtraceType>,
+    /// What of a buffer cannot be decoded, with its record.
+    damage: Vec<(Damage, u64, Subject)>,
+}
+
+/// Records of a trace that cannot be decoded, and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Damage {
+    records: u64,
+    bytes: u64,
 }
 
 impl TraceBuffers {
-    /// Adds an AUX or AUXTRACE record.
+    /// Adds an AUXTRACE_INFO, AUX or AUXTRACE record.
     pub(super) fn record(&mut self, meta: &Meta, raw: &Raw<'_>, subject: Subject) {
         let piece =
             |start: u64, size: u64| Piece { start, end: start.saturating_add(size), offset: raw.offset(), subject };
+        if raw.header().kind == RecordType::AUXTRACE_INFO {
+            let info = abi::parse::<AuxtraceInfo>(raw.body(), raw.endian(), ()).ok();
+            self.source = info.map(|(info, _)| info.kind);
+            return;
+        }
         if raw.header().kind == RecordType::AUXTRACE {
+            let damage = self.source.map(|source| damage(source, raw.payload())).filter(|damage| damage.bytes > 0);
+            self.damage.extend(damage.map(|damage| (damage, raw.offset(), subject)));
             let Ok((trace, _)) = abi::parse::<Auxtrace>(raw.body(), raw.endian(), ()) else { return };
             let writer = match u32::try_from(trace.cpu) {
                 Ok(cpu) => Writer::Cpu(cpu),
@@ -57,8 +77,15 @@ impl TraceBuffers {
         self.announced.push((cpu, thread, piece(aux.aux_offset, aux.aux_size)));
     }
 
-    /// Reports buffers that overlap, and pieces that no buffer has.
-    pub(super) fn check(mut self, mut report: impl FnMut(u64, Subject, String)) {
+    /// Reports what cannot be decoded, buffers that overlap, and pieces that no buffer has.
+    pub(super) fn check(mut self, mut report: impl FnMut(Rule, u64, Subject, String)) {
+        // A snapshot begins within a record.
+        let cut_off = u64::from(self.has_snapshots);
+        for &(damage, offset, subject) in self.damage.iter().filter(|(damage, ..)| damage.records > cut_off) {
+            let Damage { records, bytes } = damage;
+            let problem = format!("{bytes} bytes of its trace cannot be decoded (records: {records})");
+            report(Rule::TraceDamage, offset, subject, problem);
+        }
         // Passes that drop traces keep the AUX records.
         if self.has_snapshots || self.buffers.is_empty() {
             return;
@@ -68,7 +95,7 @@ impl TraceBuffers {
             for pair in pieces.windows(2).filter(|pair| pair[1].start < pair[0].end) {
                 let problem =
                     format!("its trace begins at {:#x}, but one before ends at {:#x}", pair[1].start, pair[0].end);
-                report(pair[1].offset, pair[1].subject, problem);
+                report(Rule::TraceBuffers, pair[1].offset, pair[1].subject, problem);
             }
         }
         let is_by_cpu = self.buffers.keys().any(|writer| matches!(writer, Writer::Cpu(_)));
@@ -77,9 +104,27 @@ impl TraceBuffers {
             let buffers = self.buffers.get(writer).map_or(&[][..], Vec::as_slice);
             let missing = missing(piece, buffers);
             if missing > 0 {
-                report(piece.offset, piece.subject, format!("{missing} bytes of its trace are in no AUXTRACE record"));
+                let problem = format!("{missing} bytes of its trace are in no AUXTRACE record");
+                report(Rule::TraceBuffers, piece.offset, piece.subject, problem);
             }
         }
+    }
+}
+
+/// What of a buffer cannot be decoded; nothing of traces that are never decoded.
+fn damage(source: AuxtraceType, payload: &[u8]) -> Damage {
+    match source {
+        AuxtraceType::ARM_SPE => {
+            let mut records = SpeRecords::new(payload);
+            records.by_ref().for_each(drop);
+            let coverage = records.coverage();
+            Damage { records: coverage.damaged_records, bytes: coverage.damaged }
+        }
+        AuxtraceType::INTEL_BTS => {
+            let (_, rest) = bts_records(payload);
+            Damage { records: u64::from(rest > 0), bytes: rest as u64 }
+        }
+        _ => Damage::default(),
     }
 }
 
@@ -122,13 +167,20 @@ mod tests {
                 (None, Some(Writer::Thread(7)), piece(200, 204)),
             ],
             has_snapshots,
+            source: None,
+            damage: vec![
+                (Damage { records: 1, bytes: 5 }, 300, Subject::Container),
+                (Damage { records: 2, bytes: 9 }, 400, Subject::Container),
+            ],
         };
         let reported = |traces: TraceBuffers| {
             let mut offsets = Vec::new();
-            traces.check(|offset, _, _| offsets.push(offset));
+            traces.check(|rule, offset, _, _| offsets.push((rule, offset)));
             offsets
         };
-        assert_eq!(reported(traces(false)), [8, 100]);
-        assert_eq!(reported(traces(true)), Vec::<u64>::new());
+        let damage = [300, 400].map(|offset| (Rule::TraceDamage, offset));
+        let buffers = [8, 100].map(|offset| (Rule::TraceBuffers, offset));
+        assert_eq!(reported(traces(false)), [damage, buffers].concat());
+        assert_eq!(reported(traces(true)), damage[1..]);
     }
 }
