@@ -91,6 +91,35 @@ fn llvm_profgen_makes_the_same_of_our_pairs_as_of_the_recording() {
     }
 }
 
+/// Programs without symbols, whose debug files are beside them.
+#[test]
+fn stripped_programs_have_the_same_profiles() {
+    if !has_program("objcopy") || !has_program("strip") {
+        return;
+    }
+    let formats = ["bolt", "profgen", "autofdo", "gcc", "llvm --llvm-format text"];
+    let (goldens, mut compared) = (Goldens::find(), 0);
+    for case in cases(goldens.as_ref()) {
+        let work = tempfile::tempdir().unwrap();
+        let stripped = work.path().join(case.program.strip_prefix(&case.files).unwrap());
+        fs::create_dir_all(stripped.parent().unwrap()).unwrap();
+        let debug = stripped.with_extension("debug");
+        succeed(Command::new("objcopy").arg("--only-keep-debug").arg(&case.program).arg(&debug));
+        succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&case.program));
+        for format in formats {
+            let of = |files: &Path| {
+                let run = profile(&case.recording, files, &format!("-t {format}"));
+                assert_eq!(run.status, 0, "{} as {format}: {}", case.name, run.stderr);
+                run.stdout
+            };
+            assert!(of(work.path()) == of(&case.files), "{} as {format}", case.name);
+            compared += 1;
+        }
+    }
+    note!("{compared} profiles of stripped programs are equal");
+    assert!(compared >= formats.len());
+}
+
 /// Profiles as llvm-profdata writes them with these arguments.
 fn merged(profdata: &Path, arguments: &[&str], inputs: &[&Path]) -> Vec<u8> {
     let work = tempfile::tempdir().unwrap();

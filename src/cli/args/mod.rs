@@ -67,7 +67,7 @@ use perfconv::rewrite::registry::BUILD_IDS;
 use std::path::PathBuf;
 
 /// Date of this version, as in CHANGELOG.md.
-pub(super) const RELEASED: &str = "2026-11-25";
+pub(super) const RELEASED: &str = "2026-11-29";
 
 /// Read, convert, rewrite and inspect Linux perf.data recordings
 #[derive(Debug, Parser)]
