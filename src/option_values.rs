@@ -134,3 +134,11 @@ pub(crate) fn percent(text: &str) -> Result<f64, &'static str> {
         _ => Err("expected a percentage from 0 to 100"),
     }
 }
+
+/// A percentage by which something may grow, which can be more than 100.
+pub(crate) fn growth(text: &str) -> Result<f64, &'static str> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if percent >= 0.0 && percent.is_finite() => Ok(percent),
+        _ => Err("expected a percentage of at least 0"),
+    }
+}

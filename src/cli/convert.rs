@@ -40,7 +40,7 @@ use std::sync::Arc;
 /// Exit status of `--strict` if something is missing from the output.
 pub(super) const INCOMPLETE: u8 = 3;
 
-/// Exit status of `--fail-above` if a function grew by more.
+/// Exit status of `--fail-above` and `--fail-above-total` if a function or an event grew by more.
 const EXCEEDED: u8 = 4;
 
 /// Converts a recording, or several recordings to a directory.

@@ -1,7 +1,7 @@
 //! The command-line program.
 //!
 //! Exit status: 0 success, 1 failure, 2 usage error, 3 with `--strict` if anything of the input is missing from the output, and
-//! from `check` if it found warnings or errors, 4 with `--fail-above` if a function grew by more, 141 if the reader of the output closed the pipe. Signals end the program with
+//! from `check` if it found warnings or errors, 4 with `--fail-above` and `--fail-above-total` if a function or an event grew by more, 141 if the reader of the output closed the pipe. Signals end the program with
 //! their default action, which shells report as 128 plus the signal number. Commands of perf have the exit status of perf.
 
 mod archive;

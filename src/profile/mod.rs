@@ -109,6 +109,8 @@ pub struct Tables {
     pub events: Vec<ProfileEvent>,
     /// Whether branches are counted instead of samples, if [requested](options::ProfileOptions::branches).
     pub counts_branches: bool,
+    /// Whether values are [latencies of memory accesses](accesses::Accesses::counts_weight), in cycles.
+    pub counts_latency: bool,
     /// Groups of events.
     pub event_groups: Vec<EventGroup>,
     /// The latest names of threads with samples, if addresses and events are [as recorded](options::ProfileOptions::as_recorded).

@@ -1,4 +1,4 @@
-//! Fields that few samples have: memory accesses, branch stacks, cgroups and tracepoints.
+//! Fields that few samples have: memory accesses, branch stacks, cgroups, tracepoints and counter values.
 
 use perf_data::abi::attr::AttrType;
 use perf_data::abi::sample::branch::{BranchEntry, BranchFlags};
@@ -7,7 +7,7 @@ use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::session::Session;
-use perf_data::stream::events::Event;
+use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::raw::Raw;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub(super) struct Details {
     pub branches: Vec<BranchEntry>,
     /// The tracepoint's number, and the bytes of its fields.
     pub tracepoint: Option<(u64, Box<[u8]>)>,
+    /// The events that the sample counts for by its counter values, if it has any.
+    pub counts: Option<Vec<(EventIndex, u64)>>,
 }
 
 impl Details {
@@ -44,6 +46,7 @@ impl Details {
             cgroup: view.cgroup.map(|id| (id, path(id))),
             branches: branches(view, raw),
             tracepoint: view.raw.filter(|_| is_tracepoint).map(|payload| (event.attr.config, payload.into())),
+            counts: None,
         }))
     }
 }

@@ -4,6 +4,7 @@ use super::sample_details::Details;
 use crate::profile::Frame;
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
 use crate::profile::collect::omissions::IncompleteStacks;
+use crate::profile::collect::weights::Weights;
 use crate::profile::event::ProfileEvent;
 use crate::profile::intern::frames::SampledStack;
 use crate::profile::intern::resolver::{Resolver, Viewer};
@@ -96,6 +97,7 @@ pub(super) struct Sender {
     build_ids: Option<BuildIds>,
     waiting: Waiting<WaitingFields>,
     incomplete: IncompleteStacks,
+    weights: Weights,
     /// Indexes of the thread names already sent.
     threads: HashMap<NameId, u32>,
     tracepoints: Option<Arc<Tracepoints>>,
@@ -114,6 +116,7 @@ impl Sender {
             build_ids: None,
             waiting: Waiting::default(),
             incomplete: IncompleteStacks::default(),
+            weights: Weights::default(),
             threads: HashMap::new(),
             tracepoints: None,
             sent: (0, 0, 0),
@@ -175,6 +178,11 @@ impl SampleConsumer for Sender {
             repeats_leaf: false,
         };
         let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
+        let mut details = Details::new(view, event, raw, &self.session);
+        if view.read.is_some() {
+            let counts = details.get_or_insert_default().counts.insert(Vec::new());
+            self.weights.append(view, index, &meta.events, counts);
+        }
         let fields = SampleFields {
             event: index,
             time: view.time,
@@ -183,7 +191,7 @@ impl SampleConsumer for Sender {
             period: view.period.or_else(|| event.fixed_period()).unwrap_or(1),
             addr: view.addr,
             thread: view.task.and_then(|(_, tid)| self.thread(tid)),
-            details: Details::new(view, event, raw, &self.session),
+            details,
             stack: (0, 0),
         };
         let Self { resolver, waiting, batch, ledger, .. } = self;

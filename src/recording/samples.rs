@@ -20,12 +20,14 @@ use perf_data::error::Result;
 use perf_data::recording::pull::{End, Pull};
 use perf_data::session::map::Map;
 use perf_data::session::names::NameId;
+use perf_data::session::thread_name::unnamed_thread;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;
 use perf_data::stream::stage::Before;
 use perf_data::tracepoint::tracepoints::Tracepoints;
 use perf_data::tracepoint::value::FieldValue;
 use perf_symbols::symbolizer::function_line::{FunctionLine, TableLine, function_lines};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -174,9 +176,14 @@ impl<'a> Sample<'a> {
         self.fields.task.map(|(_, tid)| tid)
     }
 
-    /// Name of the thread at the time of the sample.
+    /// Name of the thread at the time of the sample, if it was recorded.
     pub fn comm(&self) -> Option<&'a str> {
         self.fields.thread.map(|thread| &*self.tables.threads[thread as usize])
+    }
+
+    /// Name of the thread as reports print it: `swapper` of the idle thread, and `:TID` if none was recorded.
+    pub fn thread_name(&self) -> Option<Cow<'a, str>> {
+        self.comm().map(Cow::Borrowed).or_else(|| self.tid().map(unnamed_thread))
     }
 
     /// CPU number.
@@ -184,9 +191,20 @@ impl<'a> Sample<'a> {
         self.fields.cpu
     }
 
-    /// Number of events that the sample represents: its own period, or the one that the event was opened with.
+    /// Number of its [event](Self::event)'s occurrences that the sample represents: its own period, or the one that the event was opened
+    /// with. Reports add up [`counts`](Self::counts).
     pub fn period(&self) -> u64 {
         self.fields.period
+    }
+
+    /// The events that the sample counts for, by name, with their values: its own with its period; with counter values, as those of
+    /// groups (`perf record -e '{cycles,faults}:S'`), each event whose counter has increased since the sample before, if any.
+    pub fn counts(&self) -> impl Iterator<Item = (&'a str, u64)> + use<'a> {
+        let Self { fields, tables, .. } = *self;
+        let counted = self.details().and_then(|details| details.counts.as_deref());
+        let own = counted.is_none().then_some((fields.event, fields.period));
+        let counts = counted.unwrap_or_default().iter().copied().chain(own);
+        counts.map(|(event, value)| (&*tables.events[event as usize].name, value))
     }
 
     /// Address of the accessed data.

@@ -64,5 +64,6 @@ pub use quipper::Quipper;
 pub use repair::Repair;
 pub use sched_stat::SchedStat;
 pub use sort::Sort;
+pub use split::criterion::By;
 pub use strip_user_stack::StripUserStack;
 pub use unwind::Unwind;

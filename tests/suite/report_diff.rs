@@ -80,6 +80,13 @@ fn functions_that_grew_have_an_exit_status() {
     assert_eq!(status(&before, &before, &["--fail-above", "0"]), (0, String::new()));
     // Waits shrank for each, and grow the other way round.
     assert!(status(&before, &after, &["--fail-above", "5"]).1.contains(": wait grew from 59.00% to 70.00%: "));
+    let longer = recordings.recording("longer.data", &["cycles:u"], 20, 41);
+    let message = "perfconv: cycles:u: the sum grew from 100000000 to 200000000: +100.00%\n";
+    assert_eq!(status(&longer, &before, &["--fail-above-total", "99"]), (4, message.to_owned()));
+    assert_eq!(status(&longer, &before, &["--fail-above-total", "100%"]), (0, String::new()));
+    assert_eq!(status(&before, &longer, &["--fail-above-total", "0"]), (0, String::new()));
+    let both = status(&longer, &before, &["--fail-above-total", "0", "--fail-above", "5"]);
+    assert_eq!((both.0, both.1.lines().count()), (4, 2), "{}", both.1);
     // Outputs of all forms are written all the same.
     for name in ["out.csv", "out.json", "out.md", "out.txt"] {
         let output = recordings.path(name);

@@ -8,7 +8,7 @@ export type Content = Uint8Array | ArrayBuffer | ArrayBufferView | Blob | URL;
 export interface CallOptions {
   /** Ends the call. */
   signal?: AbortSignal;
-  /** Called about a hundred times per kind of work. */
+  /** Called a few times a second, with how much of a kind of work is done. */
   onProgress?: (progress: Progress) => void;
   /** Called with warnings, and with the summary of what was converted. */
   onMessage?: (line: string) => void;
@@ -20,9 +20,14 @@ export interface Progress {
   done?: number;
   total?: number | null;
   unit?: 'bytes' | 'objects' | 'addresses';
+  per_second?: number | null;
+  seconds_left?: number | null;
   elapsed_seconds: number;
+  /** Number of kinds of work that have begun. */
+  tasks?: number;
 }
 
+/** How a recording is opened. Its functions are also called in later calls that have none of their own. */
 export interface OpenOptions extends CallOptions {
   /** Name of the recording in messages [default: that of a File, or `perf.data`]. */
   name?: string;
@@ -65,6 +70,38 @@ export type Format =
   | 'jsonl' | 'perf-json' | 'perfetto' | 'chrome' | 'callgrind' | 'otlp' | 'otlp-json' | 'quipper' | 'perf.data' | 'llvm'
   | 'gcc' | 'bolt' | 'profgen' | 'autofdo';
 
+/** Samples, and the sum of their values: periods, or what `weight` asks for. */
+export interface Counts {
+  samples: number;
+  value: number;
+}
+
+/** The functions with the most samples, those with the most in total first. */
+export interface Report {
+  entries: {
+    event: string;
+    comm?: string;
+    dso?: string;
+    sym?: string;
+    /** Samples in the function itself, and with what it calls. */
+    self: Counts;
+    total: Counts;
+    /** Further keys of `sort`. */
+    [key: string]: unknown;
+  }[];
+  events: ({ event: string } & Counts)[];
+  facts: Record<string, string>;
+  warnings: string[];
+  /** What other contents have, such as `tree`. */
+  [part: string]: unknown;
+}
+
+/** Numbers of frames: the innermost of their stacks, and all. */
+export interface FrameCounts {
+  all: number;
+  innermost: number;
+}
+
 /** A finding of `check`. */
 export interface Finding {
   [field: string]: unknown;
@@ -76,6 +113,8 @@ export interface MissingSymbols {
   /** Number of samples, and of those whose innermost frame has no function. */
   samples: number;
   without_function_names: number;
+  frames: FrameCounts;
+  frames_without_function_names: FrameCounts;
   objects: { name: string; build_id?: string; reason: string; frames: number; innermost_frames: number }[];
 }
 
@@ -149,7 +188,7 @@ export class Recording {
   /** What `perfconv info --json` says. */
   info(options?: CallOptions & Record<string, unknown>): Promise<Record<string, unknown>>;
   /** What `perfconv report --json` says: functions with their samples. */
-  report(options?: ConvertOptions): Promise<Record<string, unknown>>;
+  report(options?: ConvertOptions): Promise<Report>;
   /** Converts to a format, by its name or by the name of a file, such as `profile.pb.gz`. */
   convert(format: Format | `${string}.${string}`, options?: ConvertOptions): Promise<Uint8Array>;
   /** The samples in time order. */

@@ -15,14 +15,20 @@ const RESERVED = /^(-.*|tmp|out|objects)$/;
 const OF_RECORDS = /^(perf\.data|quipper|jsonl?)$|\.(data|pb_data|quipper|jsonl|ndjson)(\.(gz|zst))?$|^[^.]+\.json(\.(gz|zst))?$/;
 const FROM_OBJECTS = ['buildIds', 'buildidAll', 'decode', 'embedSymbols', 'mmap2Buildids', 'mmap2BuildidAll', 'unwind'];
 
+/** Asks for progress, which is written only if a call takes some time. */
+const PROGRESS = ['--progress', 'json'];
+
 /** A recording, or another profile that the program reads. */
 export class Recording {
   #session;
   #path;
   #symbols;
+  /** What is called in calls that do not have functions of their own. */
+  #callbacks;
 
   /** See {@link open}. */
-  constructor(input, { name = input.name ?? decodeURIComponent(input.pathname ?? UNNAMED), files = {} } = {}) {
+  constructor(input, { name = input.name ?? decodeURIComponent(input.pathname ?? UNNAMED), files = {}, onProgress, onMessage } = {}) {
+    this.#callbacks = { onProgress, onMessage };
     this.name = baseName(name) || UNNAMED;
     // In the root, so that messages have the name alone.
     this.#path = RESERVED.test(this.name) ? UNNAMED : this.name;
@@ -38,13 +44,13 @@ export class Recording {
 
   /** What `perfconv info --json` says. */
   async info(options = {}) {
-    const { stdout } = await this.#succeed(['info', '--json', ...argumentsOf(options), this.#path], options);
+    const { stdout } = await this.#succeed(['info', '--json', ...PROGRESS, ...argumentsOf(options), this.#path], options);
     return JSON.parse(text(stdout));
   }
 
   /** What `perfconv report --json` says. */
   async report(options = {}) {
-    const args = ['report', '--json', ...this.#symbols, ...argumentsOf(options), this.#path];
+    const args = ['report', '--json', ...PROGRESS, ...this.#symbols, ...argumentsOf(options), this.#path];
     return JSON.parse(text((await this.#succeed(args, options)).stdout));
   }
 
@@ -52,7 +58,7 @@ export class Recording {
   async convert(format, options = {}) {
     const isFile = format.includes('.') && format !== 'perf.data';
     const output = `/out/${isFile ? baseName(format) : 'output'}`;
-    const args = [this.#path, '-o', output, ...(isFile ? [] : ['-t', format]), '--progress', 'json'];
+    const args = [this.#path, '-o', output, ...(isFile ? [] : ['-t', format]), ...PROGRESS];
     const usesObjects = !OF_RECORDS.test(format) || FROM_OBJECTS.some((name) => options[name]);
     const symbols = usesObjects ? this.#symbols : [];
     const { files } = await this.#succeed([...args, ...symbols, ...argumentsOf(options)], options);
@@ -62,12 +68,13 @@ export class Recording {
 
   /** The problems that `perfconv check --json` finds. */
   async check(options = {}) {
-    return lines((await this.#run(['check', '--json', ...argumentsOf(options), this.#path], options, [0, 3])).stdout);
+    const args = ['check', '--json', ...PROGRESS, ...argumentsOf(options), this.#path];
+    return lines((await this.#run(args, options, [0, 3])).stdout);
   }
 
   /** The objects whose functions have no names, and why. */
   async missingSymbols(options = {}) {
-    const args = ['check', '--symbols', '--json', ...this.#symbols, ...argumentsOf(options), this.#path];
+    const args = ['check', '--symbols', '--json', ...PROGRESS, ...this.#symbols, ...argumentsOf(options), this.#path];
     return lines((await this.#run(args, options, [0, 3])).stdout)[0];
   }
 
@@ -116,14 +123,15 @@ export class Recording {
   }
 
   /** Runs the program, and fails unless the exit status is one of these. */
-  async #run(args, { signal, onProgress, onMessage }, successes) {
+  async #run(args, options, successes) {
+    const { signal, onProgress, onMessage } = { ...this.#callbacks, ...options };
     let failure;
     const result = await this.#session.run('perfconv', args, {
       signal,
       onLine: (line) => {
         const value = line.startsWith('{') ? parsed(line) : undefined;
         if (value?.progress) onProgress?.(value.progress);
-        else if (value?.kind) failure = value;
+        else if (value?.kind) failure = withoutNulls(value);
         else if (line) onMessage?.(line);
       },
     });
@@ -148,11 +156,16 @@ function bytesOf(content) {
   if (content instanceof URL && content.protocol === 'file:') return content.href;
   if (content instanceof ArrayBuffer) return new Uint8Array(content);
   if (ArrayBuffer.isView(content)) return new Uint8Array(content.buffer, content.byteOffset, content.byteLength);
-  throw new TypeError('expected bytes or a Blob');
+  throw new TypeError('expected bytes, a Blob, or the file: URL of a path (pathToFileURL)');
 }
 
 function failureOf(failure, status) {
   return new PerfconvError(failure ?? { kind: 'crash', message: `the program ended with status ${status}` });
+}
+
+/** A failure without what is not known. */
+function withoutNulls(failure) {
+  return Object.fromEntries(Object.entries(failure).filter(([, value]) => value !== null));
 }
 
 function parsed(line) {

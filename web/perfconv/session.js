@@ -67,7 +67,7 @@ export class Session {
           if (message.line !== undefined) onLine?.(message.line);
           else if (message.batch) onBatch?.(message.batch);
           else if (message.result) resolve(message.result);
-          else reject(new PerfconvError({ kind: 'crash', message: message.error }));
+          else reject(new PerfconvError(message.failure));
         }, (error) => this.#stop(error));
         worker.post({ id, name, args });
       });

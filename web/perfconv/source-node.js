@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
  */
 export function sourceOf(url) {
   const path = fileURLToPath(url);
-  const { size, mtimeMs } = statSync(path);
+  const { size, mtimeMs } = stateOf(path);
   // Used again: the program copies what it reads.
   let buffer = new Uint8Array();
   return {
@@ -25,4 +25,17 @@ export function sourceOf(url) {
       }
     },
   };
+}
+
+/** Size and time of a regular file. */
+function stateOf(path) {
+  const failure = (kind, problem) => Object.assign(new Error(`${path}: ${problem}`), { kind, file: path });
+  let state;
+  try {
+    state = statSync(path);
+  } catch (error) {
+    throw failure('io', `cannot open: ${error.code ?? error.message}`);
+  }
+  if (!state.isFile()) throw failure('input', "not a file; 'perfconv archive' packs a directory as one");
+  return state;
 }

@@ -23,8 +23,9 @@ export function answering(post) {
         const result = name === 'samples' ? samples(id) : run(programs.get(name), args, files, { onLine });
         post({ id, result }, ownBuffers(result, files));
       } catch (error) {
-        // A trap of WebAssembly: no memory, or a defect.
-        post({ id, error: error instanceof Error ? error.message : String(error) });
+        // A file that cannot be opened, or a trap of WebAssembly: no memory, or a defect.
+        const { message, kind = 'crash', file } = error instanceof Error ? error : { message: String(error) };
+        post({ id, failure: { kind, message, file } });
       }
 
       function samples(id) {

@@ -55,12 +55,31 @@ test('errors have kind, offset and record', async () => {
   await assert.rejects(recording.info(), { kind: 'closed' });
 });
 
+test('files that cannot be opened are named', async () => {
+  const missing = join(FIXTURES, 'no-such.data');
+  await assert.rejects(open(pathToFileURL(missing)), { kind: 'io', file: missing, message: /no-such.data: cannot open: ENOENT/ });
+  await assert.rejects(open(pathToFileURL(FIXTURES)), { kind: 'input', file: FIXTURES, message: /: not a file; / });
+  await assert.rejects(open('perf.data'), { name: 'TypeError', message: /pathToFileURL/ });
+  const files = { server: pathToFileURL(missing) };
+  await assert.rejects(open(readFileSync(CALLGRAPH), { files }), { kind: 'io', file: missing });
+});
+
 test('calls report progress and messages, and can be aborted', async () => {
   const recording = await open(new Blob([readFileSync(CALLGRAPH)]), { name: 'x.data' });
   const [progress, messages] = [[], []];
   await recording.convert('folded', { onProgress: (state) => progress.push(state), onMessage: (line) => messages.push(line) });
   assert(progress.some(({ work, done, total }) => work === 'reading' && done <= total));
   assert(messages.some((line) => line.includes('377 samples in')), messages.join('\n'));
+  const opened = [[], []];
+  const own = { onProgress: (state) => opened[0].push(state), onMessage: (line) => opened[1].push(line) };
+  const listening = await open(readFileSync(CALLGRAPH), own);
+  await listening.convert('folded');
+  assert(opened[0].some(({ work }) => work === 'reading'), 'functions of open are called in later calls');
+  assert(opened[1].some((line) => line.includes('377 samples in')));
+  const lines = opened[1].length;
+  await listening.convert('folded', { onMessage: () => {} });
+  assert.equal(opened[1].length, lines, 'a call can have its own');
+  listening.close();
   const abort = new AbortController();
   const aborted = recording.convert('html', { signal: abort.signal });
   setTimeout(() => abort.abort(), 1);

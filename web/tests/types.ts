@@ -10,6 +10,7 @@ await recording.convert('profile.pb.gz', { onProgress: ({ done, total }) => void
 const batches: SampleBatch[] = [];
 for await (const batch of recording.samples({ signal: AbortSignal.timeout(1000) })) batches.push(batch);
 const missing: string[] = (await recording.missingSymbols()).objects.map(({ name }) => name);
+const hottest: string | undefined = (await recording.report()).entries[0]?.sym;
 const { status, files } = await recording.run(['info', '{}']);
 try {
   await recording.check();
@@ -22,4 +23,4 @@ recording.close();
 await recording.convert('no-such-format');
 // @ts-expect-error: options with a type are checked
 await recording.convert('pprof', { symbols: 'some' });
-export { batches, bytes, files, missing, status };
+export { batches, bytes, files, hottest, missing, status };

@@ -116,7 +116,7 @@ Exit status:
   1    failure
   2    usage error
   3    with --strict: something is missing from the output
-  4    with --fail-above: a function grew by more
+  4    with --fail-above, --fail-above-total: a function or an event grew by more
   141  the reader closed the pipe
   If a signal ends the program, shells report 128 plus its number";
 

@@ -161,7 +161,7 @@ impl ReportArgs {
         let (format, name): (Arc<dyn OutputFormat>, _) = if is_markdown {
             let mut markdown = Markdown::default();
             markdown.limit = contents.limit;
-            markdown.fail_above = contents.fail_above;
+            markdown.growth = contents.growth;
             (Arc::new(markdown), MARKDOWN.name)
         } else {
             let mut report = Report::default();

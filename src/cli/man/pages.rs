@@ -332,7 +332,7 @@ pub(super) const PAGES: &[Page] = &[
             "Prints the functions with the most samples, in total and by themselves, by any of perf's sort keys; or the callers, \
              callees and lines of one function; or the tree of calls.",
             "With --diff, it prints how the shares of functions differ from those in another recording, and marks changes that can \
-             be chance. With --fail-above, the exit status is 4 if a function grew by more.",
+             be chance. With --fail-above and --fail-above-total, the exit status is 4 if a function or an event grew by more.",
         ],
         examples: &[
             ("Print the functions with the most samples", "perfconv report"),

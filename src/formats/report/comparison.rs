@@ -4,10 +4,6 @@ use super::style::{event_line, line};
 use super::text::{Page, join_events};
 use crate::profile::Profile;
 use crate::report::comparison::{ComparedEntry, Comparison};
-use perf_data::printable;
-
-/// Number of functions that messages name; the report has all.
-const MAX_GROWN: usize = 20;
 
 impl Page<'_> {
     /// The functions, or other groups, whose shares differ most from those of an earlier profile.
@@ -41,23 +37,4 @@ impl Page<'_> {
 fn added_value(entry: &ComparedEntry, by_total: bool) -> i128 {
     let [before, after] = entry.usage.map(|usage| if by_total { usage.total } else { usage.own });
     i128::from(after.value) - i128::from(before.value)
-}
-
-/// Messages on the entries that grew by more than a number of percentage points, and by more than can be chance.
-pub(super) fn grown(profile: &Profile, comparison: &Comparison, points: f64) -> Vec<String> {
-    let event = printable::name(&profile.tables.events[comparison.events[1] as usize].name);
-    let grown: Vec<_> =
-        comparison.entries.iter().filter(|entry| entry.change() > points && !entry.is_noise()).collect();
-    let message = |entry: &&ComparedEntry| {
-        let name = printable::list(entry.cells.iter(), entry.cells.len(), "keys");
-        let ([before, after], change, noise) = (entry.shares, entry.change(), entry.noise);
-        format!(
-            "{event}: {name} grew from {before:.2}% to {after:.2}%: {change:+.2} points, of which {noise:.2} can be noise"
-        )
-    };
-    let mut messages: Vec<_> = grown.iter().take(MAX_GROWN).map(message).collect();
-    if grown.len() > MAX_GROWN {
-        messages.push(format!("{event}: {} more grew by more than {points} points", grown.len() - MAX_GROWN));
-    }
-    messages
 }

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cli")]
 use super::bounded;
+use super::growth_limits::GrowthLimits;
 #[cfg(feature = "cli")]
 use crate::option_values::{number_in, percent};
 use crate::profile::time_quantum::TimeQuantum;
@@ -77,9 +78,9 @@ pub struct Contents {
     #[cfg_attr(feature = "cli", arg(long, requires = "tree"))]
     pub ascii: bool,
 
-    /// Exit with status 4 if the share of a function grew by more than this many percentage points, and by more than can be chance.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "PERCENT", value_parser = percent, requires = "diff"))]
-    pub fail_above: Option<f64>,
+    /// With an earlier recording, how much may have grown.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub growth: GrowthLimits,
 
     /// Print memory accesses by latency, level, function and data, as perf mem report. A sample is worth its latency.
     #[cfg_attr(

@@ -6,6 +6,7 @@ mod cache_lines;
 mod comparison;
 mod contents;
 mod csv;
+mod growth_limits;
 mod json;
 mod markdown;
 pub mod perf;
@@ -19,12 +20,13 @@ mod threads;
 mod tree;
 
 pub use contents::Contents;
+pub use growth_limits::GrowthLimits;
 
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::bounded_json as bounded;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 #[cfg(feature = "cli")]
-use crate::option_values::{number_in, percent};
+use crate::option_values::number_in;
 use crate::profile::accesses::{AccessField, Accesses};
 use crate::profile::labels::Label;
 use crate::profile::options::{FunctionNames, Measures};
@@ -117,9 +119,9 @@ pub struct Markdown {
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = number_in::<u32>(1, i32::MAX as u32)))]
     pub limit: Option<u32>,
 
-    /// Exit with status 4 if the share of a function grew by more than this many percentage points, and by more than can be chance.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "PERCENT", value_parser = percent, requires = "diff"))]
-    pub fail_above: Option<f64>,
+    /// With an earlier recording, how much may have grown.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub growth: GrowthLimits,
 }
 
 /// Number of entries of a list of text by default: about as many lines as terminals keep.
@@ -330,7 +332,7 @@ impl ProfileFormat for Report {
     }
 
     fn exceeded(&self, profile: &Profile) -> Result<Vec<String>> {
-        exceeded(profile, &Settings::new(self, true)?, self.contents.fail_above)
+        self.contents.growth.exceeded(profile, &Settings::new(self, true)?)
     }
 }
 
@@ -442,13 +444,6 @@ impl Report {
     }
 }
 
-/// Messages on the functions that grew by more than a number of percentage points.
-fn exceeded(profile: &Profile, settings: &Settings, fail_above: Option<f64>) -> Result<Vec<String>> {
-    let Some((limit, base)) = fail_above.zip(profile.base.as_deref()) else { return Ok(Vec::new()) };
-    let comparisons = settings.comparisons(base, profile, profile.tables.function_names)?;
-    Ok(comparisons.iter().flat_map(|comparison| comparison::grown(profile, comparison, limit)).collect())
-}
-
 impl OutputFormat for Markdown {
     fn format(&self) -> &'static Format {
         &MARKDOWN
@@ -469,6 +464,6 @@ impl ProfileFormat for Markdown {
     }
 
     fn exceeded(&self, profile: &Profile) -> Result<Vec<String>> {
-        exceeded(profile, &Settings::new(&Report::default(), true)?, self.fail_above)
+        self.growth.exceeded(profile, &Settings::new(&Report::default(), true)?)
     }
 }

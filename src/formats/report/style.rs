@@ -63,6 +63,7 @@ pub(super) fn event_line(tables: &Tables, event: EventIndex, counts: Counts) -> 
     let unit = match event.unit {
         Unit::Nanoseconds => "ns",
         Unit::Bytes => "bytes",
+        Unit::Count if tables.counts_latency => "cycles",
         Unit::Count => "events",
     };
     format!("{}: {} samples, {} {unit}", printable::name(&event.name), counts.samples, counts.value)

@@ -24,8 +24,8 @@ pub struct Comm {
 
 impl Comm {
     /// The filter of these.
-    pub fn new(names: impl IntoIterator<Item = String>) -> Self {
-        Self { names: names.into_iter().collect() }
+    pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { names: names.into_iter().map(Into::into).collect() }
     }
 }
 

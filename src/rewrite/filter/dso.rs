@@ -25,8 +25,8 @@ pub struct Dso {
 
 impl Dso {
     /// The filter of these.
-    pub fn new(files: impl IntoIterator<Item = String>) -> Self {
-        Self { files: files.into_iter().collect() }
+    pub fn new(files: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { files: files.into_iter().map(Into::into).collect() }
     }
 }
 

@@ -39,8 +39,8 @@ pub struct Event {
 
 impl Event {
     /// The filter of these.
-    pub fn new(names: impl IntoIterator<Item = String>) -> Self {
-        Self { names: names.into_iter().collect(), keep_attrs: false }
+    pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { names: names.into_iter().map(Into::into).collect(), keep_attrs: false }
     }
 }
 

@@ -131,6 +131,7 @@ impl Collector<'_> {
         let tables = Arc::new(Tables {
             events,
             counts_branches: self.branches.is_some(),
+            counts_latency: self.accesses.counts_weight,
             event_groups: EventGroup::list(meta),
             thread_comms,
             mappings,
