@@ -115,11 +115,9 @@ impl Functions {
 pub(super) fn canonical(name: &[u8]) -> &[u8] {
     let mut canonical = name;
     for suffix in [&b".llvm."[..], b".part."] {
-        if let Some(at) = memchr::memmem::rfind(canonical, suffix)
-            && memchr::memrchr(b'.', canonical) == Some(at + suffix.len() - 1)
-        {
-            canonical = &canonical[..at];
-        }
+        // What follows the suffix has no dot.
+        let Some(dot) = memchr::memrchr(b'.', canonical) else { break };
+        canonical = canonical[..=dot].strip_suffix(suffix).unwrap_or(canonical);
     }
     canonical
 }
