@@ -44,13 +44,13 @@ export class Recording {
 
   /** What `perfconv info --json` says. */
   async info(options = {}) {
-    const { stdout } = await this.#succeed(['info', '--json', ...PROGRESS, ...argumentsOf(options), this.#path], options);
+    const { stdout } = await this.#succeed(['info', '--json', ...argumentsOf(options), this.#path], options);
     return JSON.parse(text(stdout));
   }
 
   /** What `perfconv report --json` says. */
   async report(options = {}) {
-    const args = ['report', '--json', ...PROGRESS, ...this.#symbols, ...argumentsOf(options), this.#path];
+    const args = ['report', '--json', ...this.#symbols, ...argumentsOf(options), this.#path];
     return JSON.parse(text((await this.#succeed(args, options)).stdout));
   }
 
@@ -58,7 +58,7 @@ export class Recording {
   async convert(format, options = {}) {
     const isFile = format.includes('.') && format !== 'perf.data';
     const output = `/out/${isFile ? baseName(format) : 'output'}`;
-    const args = [this.#path, '-o', output, ...(isFile ? [] : ['-t', format]), ...PROGRESS];
+    const args = [this.#path, '-o', output, ...(isFile ? [] : ['-t', format])];
     const usesObjects = !OF_RECORDS.test(format) || FROM_OBJECTS.some((name) => options[name]);
     const symbols = usesObjects ? this.#symbols : [];
     const { files } = await this.#succeed([...args, ...symbols, ...argumentsOf(options)], options);
@@ -68,13 +68,12 @@ export class Recording {
 
   /** The problems that `perfconv check --json` finds. */
   async check(options = {}) {
-    const args = ['check', '--json', ...PROGRESS, ...argumentsOf(options), this.#path];
-    return lines((await this.#run(args, options, [0, 3])).stdout);
+    return lines((await this.#run(['check', '--json', ...argumentsOf(options), this.#path], options, [0, 3])).stdout);
   }
 
   /** The objects whose functions have no names, and why. */
   async missingSymbols(options = {}) {
-    const args = ['check', '--symbols', '--json', ...PROGRESS, ...this.#symbols, ...argumentsOf(options), this.#path];
+    const args = ['check', '--symbols', '--json', ...this.#symbols, ...argumentsOf(options), this.#path];
     return lines((await this.#run(args, options, [0, 3])).stdout)[0];
   }
 
@@ -122,11 +121,11 @@ export class Recording {
     return this.#run(args, options, [0]);
   }
 
-  /** Runs the program, and fails unless the exit status is one of these. */
+  /** Runs the program. With exit statuses of a success, it reports progress, and other statuses are failures. */
   async #run(args, options, successes) {
     const { signal, onProgress, onMessage } = { ...this.#callbacks, ...options };
     let failure;
-    const result = await this.#session.run('perfconv', args, {
+    const result = await this.#session.run('perfconv', successes ? [...args, ...PROGRESS] : args, {
       signal,
       onLine: (line) => {
         const value = line.startsWith('{') ? parsed(line) : undefined;
