@@ -194,11 +194,13 @@ impl CallTree {
         };
         let slots = Slots::new(profile.times);
         builder.add(profile, slots, false);
-        for (id, function) in (0..).zip(builder.functions.list()) {
-            builder.functions_by_name.entry((function.name, function.is_kernel)).or_insert(id);
+        if let Some(base) = base {
+            for (id, function) in (0..).zip(builder.functions.list()) {
+                builder.functions_by_name.entry((function.name, function.is_kernel)).or_insert(id);
+            }
+            // Times of another recording cannot be compared.
+            builder.add(base, Slots { len: u64::MAX, ..slots }, true);
         }
-        // Times of another recording cannot be compared.
-        base.into_iter().for_each(|base| builder.add(base, Slots { len: u64::MAX, ..slots }, true));
         builder.finish(slots)
     }
 }

@@ -13,7 +13,7 @@ use crate::profile::accesses::Accesses;
 use crate::profile::event::{ProfileEvent, Unit};
 use crate::profile::labels::Label;
 use crate::report::ratio::EventRatio;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use inferno::differential;
 use inferno::flamegraph::color::{BasicPalette, MultiPalette};
 use inferno::flamegraph::{self, Direction, Options, Palette};
@@ -182,6 +182,10 @@ impl Flamegraph {
         // A function of both profiles has the name that it has in this one.
         let short_names = [before.as_ref(), Some(&after)].into_iter().flatten().flat_map(FoldedStacks::short_names);
         let short_names: HashMap<_, _> = short_names.collect();
+        // A renamed program has no function under the root of the other, although most are the same.
+        let has_default_frames = !profile.has_selected_labels && self.stacks.group_by.is_empty();
+        let has_other_threads = before.as_ref().is_some_and(|before| before.roots().is_disjoint(&after.roots()));
+        let omitted = usize::from(has_default_frames && has_other_threads);
         let mut options = Options::default();
         let mut lines = match ratio {
             Some((whole, ratio)) => {
@@ -190,7 +194,7 @@ impl Flamegraph {
                 options.subtitle = Some(legend);
                 stacks.into_iter().map(|(frames, count)| line(frames.into_iter(), count)).collect()
             }
-            None => lines(&after, &short_names, 0),
+            None => lines(&after, &short_names, omitted),
         };
         if lines.is_empty() {
             return Err(Error::invalid("the profile has no samples to draw".to_owned()));
@@ -209,10 +213,7 @@ impl Flamegraph {
         options.count_name = in_thousands(unit(profile), thousands);
         options.factor = 1000_f64.powi(-(thousands as i32));
         if let Some(before) = &before {
-            let has_default_frames = !profile.has_selected_labels && self.stacks.group_by.is_empty();
-            let omitted = usize::from(has_default_frames && have_different_roots(before, &after));
-            let [before, after] = [before, &after].map(|stacks| self::lines(stacks, &short_names, omitted));
-            lines = differences(&before, &after)?;
+            lines = differences(&self::lines(before, &short_names, omitted), &lines)?;
         }
         // Equal profiles are equal images.
         options.deterministic = true;
@@ -257,14 +258,6 @@ fn in_thousands(unit: &str, power: usize) -> String {
         (_, 1) => format!("thousand {unit}"),
         _ => format!("million {unit}"),
     }
-}
-
-/// Whether the first frames of all stacks, the names of threads, are in one profile only: a renamed program has no function under the
-/// root of the other, although most are the same.
-fn have_different_roots(before: &FoldedStacks, after: &FoldedStacks) -> bool {
-    let [before, after] = [before, after]
-        .map(|stacks| stacks.sorted().filter_map(|(mut frames, _)| frames.next()).collect::<HashSet<_>>());
-    before.is_disjoint(&after)
 }
 
 /// Folded stacks without the first frames, in which short names precede full ones.

@@ -6,7 +6,7 @@ use super::root_frames::{check_keys, key_frames, label_frames};
 use crate::profile::Profile;
 use crate::profile::options::FunctionNames;
 use crate::report::key::ReportKey;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use perf_data::error::{Error, Result};
 use perf_data::printable;
 use perf_data::session::names::{NameId, Names};
@@ -65,6 +65,12 @@ impl FoldedStacks {
     /// The short names of functions, by their names in the stacks, from which they differ.
     pub(crate) fn short_names(&self) -> impl Iterator<Item = (&[u8], &str)> {
         self.short_names.iter().map(|(&id, short)| (self.names.name(id), &**short))
+    }
+
+    /// The first frames of the stacks.
+    pub(crate) fn roots(&self) -> HashSet<&[u8]> {
+        let counted = (0..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        counted.filter_map(|(index, _)| Some(self.names.name(*self.stacks.get(index).first()?))).collect()
     }
 
     /// The sum of the counts.

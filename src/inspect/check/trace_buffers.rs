@@ -8,7 +8,7 @@ use perf_data::abi::record::auxtrace::Auxtrace;
 use perf_data::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
-use perf_data::trace::bts::bts_records;
+use perf_data::stream::traces::TraceBytes;
 use perf_data::trace::spe::record::SpeRecords;
 use std::collections::BTreeMap;
 
@@ -37,15 +37,8 @@ pub(super) struct TraceBuffers {
     /// Whether buffers are snapshots, which may overlap and lack what was overwritten.
     has_snapshots: bool,
     source: Option<AuxtraceType>,
-    /// What of a buffer cannot be decoded, with its record.
-    damage: Vec<(Damage, u64, Subject)>,
-}
-
-/// Records of a trace that cannot be decoded, and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Damage {
-    records: u64,
-    bytes: u64,
+    /// The bytes of damaged buffers, with their records.
+    damaged: Vec<(TraceBytes, u64, Subject)>,
 }
 
 impl TraceBuffers {
@@ -59,8 +52,8 @@ impl TraceBuffers {
             return;
         }
         if raw.header().kind == RecordType::AUXTRACE {
-            let damage = self.source.map(|source| damage(source, raw.payload())).filter(|damage| damage.bytes > 0);
-            self.damage.extend(damage.map(|damage| (damage, raw.offset(), subject)));
+            let bytes = self.source.map(|source| decoded(source, raw.payload())).filter(|bytes| bytes.damaged > 0);
+            self.damaged.extend(bytes.map(|bytes| (bytes, raw.offset(), subject)));
             let Ok((trace, _)) = abi::parse::<Auxtrace>(raw.body(), raw.endian(), ()) else { return };
             let writer = match u32::try_from(trace.cpu) {
                 Ok(cpu) => Writer::Cpu(cpu),
@@ -81,9 +74,9 @@ impl TraceBuffers {
     pub(super) fn check(mut self, mut report: impl FnMut(Rule, u64, Subject, String)) {
         // A snapshot begins within a record.
         let cut_off = u64::from(self.has_snapshots);
-        for &(damage, offset, subject) in self.damage.iter().filter(|(damage, ..)| damage.records > cut_off) {
-            let Damage { records, bytes } = damage;
-            let problem = format!("{bytes} bytes of its trace cannot be decoded (records: {records})");
+        for &(bytes, offset, subject) in self.damaged.iter().filter(|(bytes, ..)| bytes.damaged_records > cut_off) {
+            let TraceBytes { damaged, damaged_records, .. } = bytes;
+            let problem = format!("{damaged} bytes of its trace cannot be decoded (records: {damaged_records})");
             report(Rule::TraceDamage, offset, subject, problem);
         }
         // Passes that drop traces keep the AUX records.
@@ -111,20 +104,16 @@ impl TraceBuffers {
     }
 }
 
-/// What of a buffer cannot be decoded; nothing of traces that are never decoded.
-fn damage(source: AuxtraceType, payload: &[u8]) -> Damage {
+/// What the bytes of a buffer are; nothing is known of traces that are never decoded.
+fn decoded(source: AuxtraceType, payload: &[u8]) -> TraceBytes {
     match source {
         AuxtraceType::ARM_SPE => {
             let mut records = SpeRecords::new(payload);
             records.by_ref().for_each(drop);
-            let coverage = records.coverage();
-            Damage { records: coverage.damaged_records, bytes: coverage.damaged }
+            records.coverage().into()
         }
-        AuxtraceType::INTEL_BTS => {
-            let (_, rest) = bts_records(payload);
-            Damage { records: u64::from(rest > 0), bytes: rest as u64 }
-        }
-        _ => Damage::default(),
+        AuxtraceType::INTEL_BTS => TraceBytes::of_bts(payload),
+        _ => TraceBytes::default(),
     }
 }
 
@@ -142,6 +131,7 @@ fn missing(piece: &Piece, buffers: &[Piece]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perf_data::trace::spe::record::SpeCoverage;
 
     fn piece(start: u64, end: u64) -> Piece {
         Piece { start, end, offset: start, subject: Subject::Container }
@@ -168,10 +158,11 @@ mod tests {
             ],
             has_snapshots,
             source: None,
-            damage: vec![
-                (Damage { records: 1, bytes: 5 }, 300, Subject::Container),
-                (Damage { records: 2, bytes: 9 }, 400, Subject::Container),
-            ],
+            damaged: [(1, 300), (2, 400)]
+                .map(|(damaged_records, offset)| {
+                    (SpeCoverage { damaged_records, ..SpeCoverage::default() }.into(), offset, Subject::Container)
+                })
+                .to_vec(),
         };
         let reported = |traces: TraceBuffers| {
             let mut offsets = Vec::new();

@@ -43,8 +43,7 @@ impl TraceSamples for BtsSamples<'_> {
         let Self { context, layout, branches } = self;
         let (payload, begin) = bytes;
         let buffer = TraceBuffer::new(context, trace);
-        let (records, rest) = bts_records(&payload[begin..]);
-        let count = records.len();
+        let (records, _) = bts_records(&payload[begin..]);
         for (index, record) in records.enumerate() {
             let time = buffer.written(begin + (index + 1) * BtsRecord::SIZE);
             branches.clear();
@@ -71,9 +70,6 @@ impl TraceSamples for BtsSamples<'_> {
             append_sample(&view, layout, cpu_mode(record.from), endian, out.buffer());
             out.pass_full()?;
         }
-        let mut bytes = TraceBytes::default();
-        (bytes.buffers, bytes.records, bytes.decoded) = (1, count as u64, (count * BtsRecord::SIZE) as u64);
-        (bytes.damaged_records, bytes.damaged) = (u64::from(rest > 0), rest as u64);
-        Ok(bytes)
+        Ok(TraceBytes::of_bts(&payload[begin..]))
     }
 }

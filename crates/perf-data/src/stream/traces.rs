@@ -6,6 +6,7 @@ use crate::abi;
 use crate::abi::record::RecordType;
 use crate::abi::record::aux_area::{Aux, AuxFlags};
 use crate::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
+use crate::trace::bts::bts_records;
 use crate::trace::is_decoded;
 use crate::trace::spe::record::SpeCoverage;
 use std::collections::BTreeMap;
@@ -49,6 +50,14 @@ pub struct TraceBytes {
 }
 
 impl TraceBytes {
+    /// Those of a buffer of Intel BTS: branches, and a truncated one at its end.
+    pub fn of_bts(trace: &[u8]) -> Self {
+        let (branches, rest) = bts_records(trace);
+        let (records, bytes, damaged) = (branches.len() as u64, trace.len() as u64, rest as u64);
+        let damaged_records = u64::from(rest > 0);
+        Self { buffers: 1, bytes, records, decoded: bytes - damaged, damaged_records, damaged, ..Self::default() }
+    }
+
     /// Number of bytes that are not decoded.
     pub fn undecoded(&self) -> u64 {
         self.bytes.saturating_sub(self.decoded + self.padding + self.damaged + self.repeated)
