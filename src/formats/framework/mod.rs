@@ -6,12 +6,13 @@
 //! * [`branch_profile`]: profiles for compilers and binary optimizers; [`profile_sum`]: their sums.
 //! * [`converter`], `sample_writer`: formats that are written record by record, or sample by sample.
 //! * [`retained_fields`]: unknown fields between similar formats.
-//! * `tracks`, `slices`, `named_frames`, `json_text`, `message`, `wire`: building blocks.
+//! * `tracks`, `slices`, `named_frames`, `frame_lookup`, `json_text`, `message`, `wire`: building blocks.
 
 pub mod bounded_json;
 pub mod branch_profile;
 pub mod converter;
 pub(crate) mod format;
+pub(crate) mod frame_lookup;
 pub(crate) mod json_text;
 #[cfg(feature = "protobuf")]
 pub(crate) mod message;

@@ -1,55 +1,32 @@
-//! Names of frames in formats that are written sample by sample: text refers to its frames by number until their symbols are looked
-//! up, many at once. A frame that occurs often is described, looked up and rendered once. Workers replace the numbers, while the text
-//! of further samples is collected.
+//! Text with frames whose functions are looked up later, many at once: until then the text has their addresses.
 
-use crate::profile::intern::mappings::Mappings;
-use crate::profile::intern::recent::{Recent, RecentKey};
-use crate::profile::intern::stacks::{FrameId, Stacks};
-use crate::profile::symbolize::symbols::Symbols;
-use crate::profile::symbolize::unsymbolized::{FrameCounts, LookedUpFrames, Unsymbolized};
+use super::frame_lookup::{Batch, FrameLookup, FrameRenderer, Piece};
+use crate::profile::symbolize::unsymbolized::{FrameCounts, Unsymbolized};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use perf_data::error::{Error, Result};
-use perf_data::session::id_table::IdTable;
-use perf_data::session::map::{Map, MapId};
+use perf_data::session::Session;
+use perf_data::session::map::MapId;
 use perf_data::session::space::Space;
-use perf_data::session::{Session, ViewId};
 use perf_data::stream::meta::Meta;
-use perf_data::threads::WorkerPool;
+use perf_data::threads::{Lane, workers};
 use std::io::Write;
-use std::mem::size_of_val;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 
-/// Begins a frame in the text: followed by its number. Not a byte of UTF-8.
+/// Begins a frame in the text. Not a byte of UTF-8.
 const FRAME: u8 = 0xff;
 
-/// The number of the byte [`FRAME`] itself, which recorded text may contain.
-const LITERAL: u32 = u32::MAX;
+/// Size of a frame in the text: mapping, recorded address, address of the function, form, and how it is counted.
+const FRAME_SIZE: usize = size_of::<u32>() + 2 * size_of::<u64>() + 2;
 
-/// Appends recorded text, which may have any bytes.
-pub(crate) fn append_text(text: &[u8], out: &mut Vec<u8>) {
-    for (index, part) in text.split(|&byte| byte == FRAME).enumerate() {
-        if index > 0 {
-            append_number(LITERAL, out);
-        }
-        out.extend_from_slice(part);
-    }
-}
+/// The mapping of the byte [`FRAME`] itself, which recorded text may contain.
+const LITERAL: MapId = MapId(u32::MAX);
 
-/// Appends the number of a frame.
-#[inline]
-fn append_number(number: u32, text: &mut Vec<u8>) {
-    text.push(FRAME);
-    text.extend_from_slice(&number.to_le_bytes());
-}
+/// Size of text whose frames are looked up at once.
+const TEXT: usize = 4 << 20;
 
-/// Size of text and frames at which symbols are looked up.
-const TEXT: usize = 16 << 20;
-
-/// Size of the pieces of text in which workers replace numbers by frames.
+/// Size of the pieces of text in which workers replace frames.
 const PIECE: usize = 1 << 20;
-
-/// Size of rendered frames above which they are forgotten.
-const RENDERED: usize = 32 << 20;
 
 /// What the text of a frame depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,185 +41,94 @@ pub(crate) struct FrameKey {
     pub form: u8,
 }
 
-/// A frame of a stack: equal ones have the same text.
+/// Whether a frame is one of a stack, which are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StackFrame {
-    /// Version of the process's address space, or of the kernel's for kernel addresses.
-    pub view: ViewId,
-    /// Address space.
-    pub space: Space,
-    /// See [`FrameKey`].
-    pub ip: u64,
-    /// See [`FrameKey`].
-    pub at: u64,
-    /// See [`FrameKey`].
-    pub form: u8,
+pub(super) enum Counted {
+    No,
+    Caller,
+    Innermost,
 }
 
-impl RecentKey for StackFrame {
-    #[inline]
-    fn number(&self) -> u64 {
-        self.ip ^ self.view.rotate_left(32)
+/// Appends recorded text, which may have any bytes.
+pub(crate) fn append_text(text: &[u8], out: &mut Vec<u8>) {
+    for (index, part) in text.split(|&byte| byte == FRAME).enumerate() {
+        if index > 0 {
+            InText::append(FrameKey { map: LITERAL, ip: 0, at: 0, form: 0 }, Counted::No, out);
+        }
+        out.extend_from_slice(part);
     }
-}
-
-/// The number of a frame in the text, and its ID.
-#[derive(Clone, Copy, Debug)]
-struct FrameNumber {
-    number: u32,
-    id: FrameId,
 }
 
 /// A frame in the text.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TextFrame<'a> {
-    /// ID, for its symbols.
-    pub id: FrameId,
-    /// How it is printed.
-    pub form: u8,
-    /// Text before the name.
-    pub before: &'a [u8],
-    /// Text after the name.
-    pub after: &'a [u8],
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InText {
+    Frame(FrameKey, Counted),
+    /// The byte [`FRAME`] itself.
+    Literal,
 }
 
-/// A frame that has not been rendered: where its texts end in [`NumberedFrames::texts`].
-struct NewFrame {
-    /// The text before the name.
-    before: usize,
-    /// The text after the name, which follows it.
-    after: usize,
-}
+impl InText {
+    #[inline]
+    pub(super) fn append(FrameKey { map, ip, at, form }: FrameKey, counted: Counted, out: &mut Vec<u8>) {
+        let mut bytes = [FRAME; 1 + FRAME_SIZE];
+        bytes[1..5].copy_from_slice(&map.0.to_le_bytes());
+        bytes[5..13].copy_from_slice(&ip.to_le_bytes());
+        bytes[13..21].copy_from_slice(&at.to_le_bytes());
+        bytes[21] = form;
+        bytes[22] = counted as u8;
+        out.extend_from_slice(&bytes);
+    }
 
-/// Frames by number.
-#[derive(Default)]
-struct NumberedFrames {
-    numbers: IdTable,
-    list: Vec<(FrameKey, FrameId)>,
-    /// The last of them, which have not been rendered.
-    new: Vec<NewFrame>,
-    /// Texts before and after their names.
-    texts: Vec<u8>,
-    /// The frames that have been rendered. Workers have it, too, until their text is taken from them.
-    rendered: Arc<RenderedFrames>,
-}
-
-/// Frames as they are written.
-#[derive(Clone, Default)]
-struct RenderedFrames {
-    /// One frame after the other.
-    text: Vec<u8>,
-    /// Where each of them ends.
-    ends: Vec<usize>,
-}
-
-impl RenderedFrames {
-    /// A frame by its number.
-    fn frame(&self, number: u32) -> &[u8] {
-        if number == LITERAL {
-            return &[FRAME];
+    #[inline]
+    pub(super) fn parse(bytes: &[u8; FRAME_SIZE]) -> Self {
+        let address = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
+        let map = MapId(u32::from_le_bytes(std::array::from_fn(|index| bytes[index])));
+        if map == LITERAL {
+            return Self::Literal;
         }
-        let number = number as usize;
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[start..self.ends[number]]
+        let counted = [Counted::No, Counted::Caller, Counted::Innermost][usize::from(bytes[21]).min(2)];
+        Self::Frame(FrameKey { map, ip: address(4), at: address(12), form: bytes[20] }, counted)
     }
+
+    /// The text of a literal.
+    pub(super) const LITERAL_TEXT: &[u8] = &[FRAME];
 }
 
-/// Text for a worker, and buffers that are used again.
-#[derive(Default)]
-struct Piece {
-    /// Text with numbers of frames.
-    numbered: Vec<u8>,
-    /// The same with the frames.
-    written: Vec<u8>,
+/// The text before the first frame, the frame, and the text after it; `None` without a frame.
+#[inline]
+pub(super) fn next_frame(text: &[u8]) -> Option<(&[u8], &[u8; FRAME_SIZE], &[u8])> {
+    let start = memchr::memchr(FRAME, text)?;
+    let (frame, rest) = text[start + 1..].split_first_chunk()?;
+    Some((&text[..start], frame, rest))
 }
 
-impl Piece {
-    /// Replaces the numbers by frames.
-    fn replace(mut self, frames: Arc<RenderedFrames>) -> Self {
-        let Self { numbered, written } = &mut self;
-        let mut rest = &numbered[..];
-        while let Some((before, number, after)) = next_frame(rest) {
-            written.extend_from_slice(before);
-            written.extend_from_slice(frames.frame(number));
-            rest = after;
-        }
-        written.extend_from_slice(rest);
-        self
-    }
-}
-
-impl NumberedFrames {
-    /// The number of a frame. A new one is described: it has this ID, and `before` and `after` append what surrounds its name.
-    fn number(
-        &mut self,
-        key: FrameKey,
-        id: impl FnOnce() -> FrameId,
-        before: impl FnOnce(&mut Vec<u8>),
-        after: impl FnOnce(&mut Vec<u8>),
-    ) -> u32 {
-        let Self { numbers, list, new: new_frames, texts, .. } = self;
-        let new = list.len() as u32;
-        let number = numbers.find_or_insert(numbers.hash(key), new, |number| list[number as usize].0 == key);
-        if number == new {
-            list.push((key, id()));
-            before(texts);
-            let before = texts.len();
-            after(texts);
-            new_frames.push(NewFrame { before, after: texts.len() });
-        }
-        number
-    }
-
-    /// Renders the frames that have not been rendered.
-    fn render(&mut self, mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>)) {
-        let Self { list, new, texts, rendered, .. } = self;
-        let RenderedFrames { text, ends } = Arc::make_mut(rendered);
-        let mut start = 0;
-        for (&(key, id), &NewFrame { before, after }) in list[ends.len()..].iter().zip(&*new) {
-            let frame = TextFrame { id, form: key.form, before: &texts[start..before], after: &texts[before..after] };
-            render(text, frame);
-            ends.push(text.len());
-            start = after;
-        }
-        new.clear();
-        texts.clear();
-    }
-
-    /// Size of the frames.
-    fn size(&self) -> usize {
-        size_of_val(&self.list[..]) + self.rendered.text.len() + self.new_size()
-    }
-
-    /// Size of the frames that have not been rendered.
-    fn new_size(&self) -> usize {
-        size_of_val(&self.new[..]) + self.texts.len()
-    }
-}
-
-/// Text with frames whose names are not yet known.
+/// Text with frames whose functions are looked up later.
 pub(crate) struct NamedFrames {
     sources: SymbolSources,
-    symbolization: Option<Symbolization>,
-    mappings: Mappings,
-    stacks: Stacks,
-    frames: NumberedFrames,
-    /// Most frames of a stack are in another one.
-    recent: Recent<StackFrame, FrameNumber>,
+    lookup: Lookup,
+    /// What writes frames, until it is given to the lookup.
+    renderer: Option<Box<dyn FrameRenderer>>,
     /// Text whose frames have not been looked up.
     pieces: Vec<Piece>,
     /// Its size.
     size: usize,
-    /// Text in which workers replace numbers by frames.
-    replacing: WorkerPool<(Piece, Arc<RenderedFrames>), Piece>,
     /// Empty pieces.
     spare: Vec<Piece>,
-    /// How often frames of stacks occur, by ID.
-    counts: Vec<FrameCounts>,
     /// Frames of stacks outside of mappings: in the kernel, and elsewhere.
     outside: [FrameCounts; 2],
     /// Whether the next frame of a stack is its innermost.
     is_at_leaf: bool,
+}
+
+/// The lookup of frames, while text is written.
+enum Lookup {
+    /// It begins with the first batch, when the metadata of a pipe has been read.
+    NotBegun,
+    Running {
+        lane: Lane<Batch, Box<FrameLookup>>,
+        written: Receiver<Piece>,
+    },
+    Ended(Box<FrameLookup>),
 }
 
 impl NamedFrames {
@@ -250,46 +136,24 @@ impl NamedFrames {
     pub(crate) fn new(sources: &SymbolSources) -> Option<Self> {
         sources.is_any().then(|| Self {
             sources: sources.clone(),
-            symbolization: None,
-            mappings: Mappings::new(sources.has_objects()),
-            stacks: Stacks::default(),
-            frames: NumberedFrames::default(),
-            recent: Recent::default(),
+            lookup: Lookup::NotBegun,
+            renderer: None,
             pieces: Vec::new(),
             size: 0,
-            replacing: WorkerPool::new("names", usize::MAX, || |(piece, frames): (Piece, _)| piece.replace(frames)),
             spare: Vec::new(),
-            counts: Vec::new(),
             outside: [FrameCounts::default(); 2],
             is_at_leaf: false,
         })
     }
 
-    /// Appends a frame to a text. `before` and `after` append what surrounds its name; both depend on nothing but the key, and are
-    /// called when it is new.
-    pub(crate) fn append(
-        &mut self,
-        text: &mut Vec<u8>,
-        key: FrameKey,
-        map: &Map,
-        before: impl FnOnce(&mut Vec<u8>),
-        after: impl FnOnce(&mut Vec<u8>),
-    ) {
-        append_number(self.number(key, map, before, after).number, text);
+    /// Sets what writes frames, before the first of them.
+    pub(crate) fn render_by(&mut self, renderer: Box<dyn FrameRenderer>) {
+        self.renderer = Some(renderer);
     }
 
-    /// The number of a frame, see [`append`](Self::append).
-    fn number(
-        &mut self,
-        key: FrameKey,
-        map: &Map,
-        before: impl FnOnce(&mut Vec<u8>),
-        after: impl FnOnce(&mut Vec<u8>),
-    ) -> FrameNumber {
-        let Self { mappings, stacks, frames, .. } = self;
-        let id = || stacks.frame_id(mappings.frame(key.map, || map, key.at, key.ip != key.at));
-        let number = frames.number(key, id, before, after);
-        FrameNumber { number, id: frames.list[number as usize].1 }
+    /// Appends a frame that is no frame of a stack, and thus not counted.
+    pub(crate) fn append(&mut self, text: &mut Vec<u8>, key: FrameKey) {
+        InText::append(key, Counted::No, text);
     }
 
     /// Begins the stack of a sample, whose frames are counted.
@@ -297,36 +161,11 @@ impl NamedFrames {
         self.is_at_leaf = true;
     }
 
-    /// Appends a frame of a stack that has been appended recently. Returns whether it has.
+    /// Appends a frame of the stack.
     #[inline]
-    pub(crate) fn append_recent(&mut self, text: &mut Vec<u8>, frame: StackFrame) -> bool {
-        let recent = self.recent.get(frame);
-        recent.into_iter().for_each(|recent| self.append_counted(text, recent));
-        recent.is_some()
-    }
-
-    /// As [`append`](Self::append), for a frame of a stack.
-    pub(crate) fn append_stack_frame(
-        &mut self,
-        text: &mut Vec<u8>,
-        (frame, key): (StackFrame, FrameKey),
-        map: &Map,
-        before: impl FnOnce(&mut Vec<u8>),
-        after: impl FnOnce(&mut Vec<u8>),
-    ) {
-        let number = self.number(key, map, before, after);
-        self.recent.put(frame, number);
-        self.append_counted(text, number);
-    }
-
-    #[inline]
-    fn append_counted(&mut self, text: &mut Vec<u8>, FrameNumber { number, id }: FrameNumber) {
-        append_number(number, text);
-        let id = id as usize;
-        if self.counts.len() <= id {
-            self.counts.resize(id + 1, FrameCounts::default());
-        }
-        self.counts[id].count(std::mem::take(&mut self.is_at_leaf), 1);
+    pub(crate) fn append_stack_frame(&mut self, text: &mut Vec<u8>, key: FrameKey) {
+        let is_innermost = std::mem::take(&mut self.is_at_leaf);
+        InText::append(key, if is_innermost { Counted::Innermost } else { Counted::Caller }, text);
     }
 
     /// Counts a frame of a stack that has no mapping, and thus no name.
@@ -334,17 +173,10 @@ impl NamedFrames {
         self.outside[usize::from(space.is_kernel())].count(std::mem::take(&mut self.is_at_leaf), 1);
     }
 
-    /// The frames without names of the stacks that were written.
+    /// The frames without names of the stacks that were written, at the end.
     pub(crate) fn unnamed(&self) -> Option<Unsymbolized> {
-        let symbolization = self.symbolization.as_ref()?;
-        let mut unnamed = Unsymbolized::default();
-        let looked_up = LookedUpFrames {
-            frames: self.stacks.frames(),
-            mappings: self.mappings.list(),
-            symbols: symbolization.symbols(),
-            objects: &symbolization.reports(),
-        };
-        unnamed.add_frames(looked_up, &self.counts);
+        let Lookup::Ended(lookup) = &self.lookup else { return None };
+        let mut unnamed = lookup.unnamed();
         let [user, kernel] = self.outside;
         unnamed.add_outside(false, user);
         unnamed.add_outside(true, kernel);
@@ -355,11 +187,11 @@ impl NamedFrames {
     pub(crate) fn add(&mut self, text: &[u8]) {
         let Self { pieces, size, spare, .. } = self;
         *size += text.len();
-        match pieces.last_mut().filter(|piece| piece.numbered.len() < PIECE) {
-            Some(piece) => piece.numbered.extend_from_slice(text),
+        match pieces.last_mut().filter(|piece| piece.text.len() < PIECE) {
+            Some(piece) => piece.text.extend_from_slice(text),
             None => {
                 let mut piece = spare.pop().unwrap_or_default();
-                piece.numbered.extend_from_slice(text);
+                piece.text.extend_from_slice(text);
                 pieces.push(piece);
             }
         }
@@ -367,63 +199,59 @@ impl NamedFrames {
 
     /// Whether there is so much text that it should be written.
     pub(crate) fn is_full(&self) -> bool {
-        self.size + self.frames.new_size() >= TEXT
+        self.size >= TEXT
     }
 
-    /// Forgets the frames, if there are many and all text has been given to workers. No other text may refer to frames.
-    pub(crate) fn forget(&mut self) {
-        if self.pieces.is_empty() && self.frames.size() >= RENDERED {
-            self.frames = NumberedFrames::default();
-            self.recent = Recent::default();
-        }
-    }
-
-    /// Looks up the frames of the text, each rendered by `render`, gives it to workers, and writes the text before it.
+    /// Has the frames of the text looked up, and writes earlier text that is complete.
     ///
     /// # Errors
     /// Errors of `out`.
-    pub(crate) fn write(
-        &mut self,
-        (meta, session): (&Meta, &Session),
-        out: &mut dyn Write,
-        mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>, &Symbols),
-    ) -> Result<()> {
-        // The workers are done with the rendered frames, to which others can be added now.
-        let replaced: Vec<_> = std::iter::from_fn(|| self.replacing.next_result()).collect();
-        let Self { sources, symbolization, mappings, stacks, frames, .. } = self;
-        let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta).keep_objects());
-        symbolization.look_up(stacks.frames(), mappings.list(), session.process_files());
-        frames.render(|rendered, frame| render(rendered, frame, symbolization.symbols()));
-        self.pieces.drain(..).for_each(|piece| self.replacing.give((piece, Arc::clone(&frames.rendered))));
+    pub(crate) fn write(&mut self, (meta, session): (&Meta, &Session), out: &mut dyn Write) -> Result<()> {
         self.size = 0;
-        replaced.into_iter().try_for_each(|piece| self.write_piece(piece, out))
+        let batch = Batch {
+            pieces: std::mem::take(&mut self.pieces),
+            renderer: self.renderer.take(),
+            // Of any process: it has all mappings by ID.
+            maps: session.address_space(0),
+            process_files: Arc::clone(session.process_files()),
+        };
+        if let Lookup::NotBegun = self.lookup {
+            self.lookup = Lookup::begin(&self.sources, meta);
+        }
+        let Lookup::Running { lane, written } = &mut self.lookup else { return Ok(()) };
+        lane.give(batch);
+        written.try_iter().try_for_each(|piece| write_piece(piece, &mut self.spare, out))
     }
 
-    /// Writes the text that was given to workers.
+    /// Writes the text whose frames have been looked up.
     ///
     /// # Errors
     /// Errors of `out`.
     pub(crate) fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
-        while let Some(piece) = self.replacing.next_result() {
-            self.write_piece(piece, out)?;
-        }
-        Ok(())
-    }
-
-    fn write_piece(&mut self, mut piece: Piece, out: &mut dyn Write) -> Result<()> {
-        out.write_all(&piece.written).map_err(Error::Output)?;
-        piece.numbered.clear();
-        piece.written.clear();
-        self.spare.push(piece);
-        Ok(())
+        let lookup = std::mem::replace(&mut self.lookup, Lookup::NotBegun);
+        let Lookup::Running { lane, written } = lookup else { return Ok(()) };
+        let mut lookup = lane.finish();
+        lookup.finish();
+        self.lookup = Lookup::Ended(lookup);
+        written.try_iter().try_for_each(|piece| write_piece(piece, &mut self.spare, out))
     }
 }
 
-/// The text before the first frame, the number of the frame, and the text after it; `None` without a frame.
-fn next_frame(text: &[u8]) -> Option<(&[u8], u32, &[u8])> {
-    let start = memchr::memchr(FRAME, text)?;
-    let (number, rest) = text[start + 1..].split_first_chunk()?;
-    Some((&text[..start], u32::from_le_bytes(*number), rest))
+impl Lookup {
+    fn begin(sources: &SymbolSources, meta: &Meta) -> Self {
+        let symbolization = Symbolization::new(sources, meta).keep_objects();
+        let (complete, written) = channel();
+        let lookup = Box::new(FrameLookup::new(symbolization, sources.has_objects(), complete));
+        let add = |lookup: &mut Box<FrameLookup>, batch| lookup.add(batch);
+        Self::Running { lane: Lane::new("frames", workers() > 1, lookup, add), written }
+    }
+}
+
+fn write_piece(mut piece: Piece, spare: &mut Vec<Piece>, out: &mut dyn Write) -> Result<()> {
+    out.write_all(&piece.written).map_err(Error::Output)?;
+    piece.clear();
+    spare.push(piece);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -432,39 +260,14 @@ mod tests {
 
     #[test]
     fn frames_are_found_in_text() {
-        let text = b"a\xff\x07\xff\0\0b\xff\x08\0\0\0";
-        let (before, number, rest) = next_frame(text).unwrap();
-        assert_eq!((before, number), (&b"a"[..], 0xff07));
-        assert_eq!(next_frame(rest), Some((&b"b"[..], 8, &b""[..])));
-        assert!(next_frame(b"c").is_none());
-    }
-
-    #[test]
-    fn a_frame_is_described_and_rendered_once() {
-        let mut frames = NumberedFrames::default();
-        let mut described = 0;
-        let mut add = |frames: &mut NumberedFrames, ip, [before, after]: [u8; 2]| {
-            let key = FrameKey { map: MapId(0), ip, at: ip, form: 3 };
-            let id = || {
-                described += 1;
-                9 + described
-            };
-            let number = frames.number(key, id, |out| out.push(before), |out| out.push(after));
-            (number, described)
-        };
-        assert_eq!(
-            [(1, *b"<>"), (2, *b"[]"), (1, *b"<>")].map(|(ip, text)| add(&mut frames, ip, text)),
-            [(0, 1), (1, 2), (0, 2)]
-        );
-        let render = |out: &mut Vec<u8>, frame: TextFrame<'_>| {
-            let id = frame.id.to_string();
-            out.extend([frame.before, id.as_bytes(), frame.after].concat());
-        };
-        frames.render(render);
-        assert_eq!(frames.new_size(), 0);
-        assert_eq!(add(&mut frames, 3, *b"{}"), (2, 3));
-        frames.render(render);
-        let rendered = [0, 1, 2].map(|number| frames.rendered.frame(number));
-        assert_eq!(rendered, [&b"<10>"[..], b"[11]", b"{12}"]);
+        let key = FrameKey { map: MapId(7), ip: 0xff07, at: 0xff06, form: 0xff };
+        let mut text = b"a".to_vec();
+        InText::append(key, Counted::Innermost, &mut text);
+        append_text(b"b\xffc", &mut text);
+        let (before, frame, rest) = next_frame(&text).unwrap();
+        assert_eq!((before, InText::parse(frame)), (&b"a"[..], InText::Frame(key, Counted::Innermost)));
+        let (before, frame, rest) = next_frame(rest).unwrap();
+        assert_eq!((before, InText::parse(frame), rest), (&b"b"[..], InText::Literal, &b"c"[..]));
+        assert!(next_frame(rest).is_none());
     }
 }

@@ -1,8 +1,8 @@
 //! Writes samples in time order as text, each with the state of its thread: what formats without aggregation share.
 
 use super::converter::{ConvertOptions, Converter};
-use super::named_frames;
-use super::named_frames::{NamedFrames, StackFrame, TextFrame};
+use super::frame_lookup::FrameRenderer;
+use super::named_frames::{self, NamedFrames};
 use super::printed_maps::PrintedMaps;
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::collect::omissions;
@@ -10,7 +10,6 @@ use crate::profile::collect::weights::Weights;
 use crate::profile::event::ProfileEvent;
 use crate::profile::intern::frames::walk_chain;
 use crate::profile::symbolize::SymbolSources;
-use crate::profile::symbolize::symbols::Symbols;
 use crate::profile::symbolize::unsymbolized::Unsymbolized;
 use crate::profile::unwind::deferred::{UserFrames, Waiting};
 use crate::profile::unwind::unwinding::Unwinding;
@@ -23,7 +22,7 @@ use perf_data::error::{Error, Result};
 use perf_data::session::kernel_names::ListedKernel;
 use perf_data::session::space::Space;
 use perf_data::session::thread_name::unnamed_thread;
-use perf_data::session::{Applied, Session, ViewId};
+use perf_data::session::{Applied, Session};
 use perf_data::stream::Sink;
 use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::ledger::Ledger;
@@ -33,6 +32,7 @@ use perf_data::tracepoint::print_format::{KernelStrings, PrintedText};
 use perf_data::tracepoint::tracepoints::{Tracepoint, Tracepoints};
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
+use std::sync::Arc;
 
 /// A text format with an entry for each sample.
 pub(crate) trait SampleFormat {
@@ -64,8 +64,8 @@ pub(crate) trait SampleFormat {
     /// Appends a frame of a call chain.
     fn frame(&mut self, state: &mut SampleState, frame: ChainFrame, out: &mut Vec<u8>);
 
-    /// Appends a frame for each function at its address, innermost first.
-    fn named_frame(&self, out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols);
+    /// What writes frames whose functions have been looked up.
+    fn renderer(&self, state: &SampleState, meta: &Meta) -> Box<dyn FrameRenderer>;
 
     /// Appends the frames of a call chain. Returns the cookie of deferred user frames, if any.
     fn chain(&mut self, state: &mut SampleState, chain: Chain<'_>, out: &mut Vec<u8>) -> Option<u64> {
@@ -191,8 +191,6 @@ pub(crate) struct SampleText {
 pub(crate) struct SampleState {
     /// Processes, threads and mappings.
     pub session: Session,
-    /// Version of the address space of the process whose stack is written.
-    view: ViewId,
     /// Frames whose functions are looked up later; `None` if they are not.
     pub named: Option<NamedFrames>,
     /// Read at the first sample of a tracepoint.
@@ -201,7 +199,7 @@ pub(crate) struct SampleState {
     pub printed: PrintedText,
     events: Vec<String>,
     /// Once there is a sample.
-    pub listed_kernel: Option<ListedKernel>,
+    pub listed_kernel: Option<Arc<ListedKernel>>,
     /// Used by perf script text.
     pub printed_maps: PrintedMaps,
 }
@@ -211,22 +209,8 @@ impl SampleState {
     fn begin_stack(&mut self, pid: u32) {
         if let Some(named) = &mut self.named {
             named.begin_stack();
-            self.view = self.session.mark_running(pid).view;
+            self.session.mark_running(pid);
         }
-    }
-
-    /// A frame of the stack: its recorded address, that whose function is written, and a form of its format.
-    #[inline]
-    pub(crate) fn stack_frame(&self, space: Space, (ip, at): (u64, u64), form: u8) -> StackFrame {
-        // The kernel's frames are the same for all processes.
-        let view = if space == Space::Kernel { self.session.kernel_generation() } else { self.view };
-        StackFrame { view, space, ip, at, form }
-    }
-
-    /// Appends a frame that has been appended recently. Returns whether it has.
-    #[inline]
-    pub(crate) fn append_recent(&mut self, frame: StackFrame, out: &mut Vec<u8>) -> bool {
-        self.named.as_mut().is_some_and(|named| named.append_recent(out, frame))
     }
 
     /// Name of a thread, as text.
@@ -306,7 +290,6 @@ pub(crate) fn begin<'a, F: SampleFormat + 'a>(
         out: BufWriter::with_capacity(1 << 17, out),
         state: SampleState {
             session: Session::default(),
-            view: ViewId::default(),
             named,
             tracepoints: None,
             printed: PrintedText::default(),
@@ -342,10 +325,8 @@ impl<F: SampleFormat, W: Write> SampleWriter<F, W> {
 
     /// Writes the text whose frames have not been looked up.
     fn write_named(&mut self, meta: &Meta) -> Result<()> {
-        let Self { format, out, state: SampleState { session, named, .. }, .. } = self;
-        named.as_mut().map_or(Ok(()), |named| {
-            named.write((meta, session), out, |out, frame, symbols| format.named_frame(out, frame, symbols))
-        })
+        let Self { out, state: SampleState { session, named, .. }, .. } = self;
+        named.as_mut().map_or(Ok(()), |named| named.write((meta, session), out))
     }
 
     fn write_sample(&mut self, meta: &Meta, text: &SampleText) -> Result<()> {
@@ -356,6 +337,16 @@ impl<F: SampleFormat, W: Write> SampleWriter<F, W> {
             b""
         };
         self.write(meta, &[separator, &text.before, &text.behind])
+    }
+
+    /// Notes what the metadata says at the first sample.
+    #[cold]
+    fn begin_samples(&mut self, meta: &Meta) {
+        self.state.listed_kernel = Some(Arc::new(ListedKernel::new(meta)));
+        let renderer = self.format.renderer(&self.state, meta);
+        if let Some(named) = &mut self.state.named {
+            named.render_by(renderer);
+        }
     }
 
     /// Writes what precedes the first sample.
@@ -385,12 +376,10 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
     }
 
     fn sample(&mut self, decoded: DecodedSample<'_>) -> Result<()> {
-        // Texts of waiting samples refer to frames.
-        if let Some(named) = self.state.named.as_mut().filter(|_| self.waiting.is_empty()) {
-            named.forget();
-        }
         let DecodedSample { meta, index, view, .. } = decoded;
-        self.state.listed_kernel.get_or_insert_with(|| ListedKernel::new(meta));
+        if self.state.listed_kernel.is_none() {
+            self.begin_samples(meta);
+        }
         // As in perf, counter values count as a sample of each event whose counter increased.
         let mut event_weights = std::mem::take(&mut self.event_weights);
         event_weights.clear();
@@ -438,7 +427,6 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
     fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
         let UserFrames { cookie, tid, chain, .. } = frames;
         for WaitingText { mut text, event, pid } in self.waiting.take(tid, cookie) {
-            self.state.view = self.state.session.mark_running(pid).view;
             let chain = Chain { event, pid, space: Space::User, ip: None, words: chain, unwound: UnwoundFrames::None };
             self.format.chain(&mut self.state, chain, &mut text.before);
             self.write_sample(meta, &text)?;

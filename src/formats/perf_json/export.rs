@@ -4,12 +4,14 @@ use super::headers::headers;
 use super::objects::Objects;
 use super::text::{field, key, number, recorded_field};
 use crate::formats::framework::converter::{ConvertOptions, Converter};
-use crate::formats::framework::named_frames::{FrameKey, TextFrame};
+use crate::formats::framework::frame_lookup::{FrameRenderer, NamedFrame};
+use crate::formats::framework::named_frames::FrameKey;
 use crate::formats::framework::sample_writer;
 use crate::formats::framework::sample_writer::{
     Chain, ChainFrame, SampleFormat, SampleState, SampleText, WrittenSample,
 };
 use crate::formats::json::append_hex;
+use crate::profile::intern::stacks::FrameId;
 use crate::profile::symbolize::function_name::with_version;
 use crate::profile::symbolize::symbols::Symbols;
 use perf_data::abi;
@@ -81,35 +83,51 @@ impl SampleFormat for Json {
         }
         // perf writes the file only where it finds a symbol, and looks up all addresses as they were recorded.
         let at = if self.is_exact { ip } else { at };
-        let stack_frame = state.stack_frame(space, (ip, at), 0);
-        if state.append_recent(stack_frame, out) {
-            return;
-        }
         let SampleState { named, session, .. } = state;
-        let map_id = if self.is_exact && named.is_none() { None } else { session.map_at(pid, space, ip) };
-        let objects = &mut self.objects;
-        let mut end = |out: &mut Vec<u8>| {
-            if let Some((map, objects)) = map_id.zip(objects.as_mut()) {
-                out.extend_from_slice(objects.file_fields(map, session));
-            }
-            out.push(b'}');
-        };
-        match named.as_mut().zip(map_id) {
-            Some((named, map)) => {
-                let key = FrameKey { map, ip, at, form: 0 };
-                named.append_stack_frame(out, (stack_frame, key), session.map(map), |out| append_ip(out, ip), end);
-            }
-            None => {
-                named.iter_mut().for_each(|named| named.count_outside(space));
-                append_ip(out, ip);
-                end(out);
-            }
+        let map = session.map_at(pid, space, ip);
+        if let Some((named, map)) = named.as_mut().zip(map) {
+            return named.append_stack_frame(out, FrameKey { map, ip, at, form: 0 });
         }
+        named.iter_mut().for_each(|named| named.count_outside(space));
+        append_ip(out, ip);
+        if let Some((id, objects)) = map.filter(|_| !self.is_exact).zip(self.objects.as_mut()) {
+            out.extend_from_slice(objects.file_fields(id, session.map(id)));
+        }
+        out.push(b'}');
     }
 
-    fn named_frame(&self, out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
-        if self.is_exact { exact_frame(out, frame, symbols) } else { named_frame(out, frame, symbols) }
+    fn renderer(&self, _: &SampleState, meta: &Meta) -> Box<dyn FrameRenderer> {
+        Box::new(JsonFrames { is_exact: self.is_exact, objects: Objects::new(meta, !self.is_exact), texts: Vec::new() })
     }
+}
+
+/// Writes frames whose functions have been looked up.
+struct JsonFrames {
+    is_exact: bool,
+    objects: Objects,
+    /// Scratch buffer: the texts before and after the name.
+    texts: Vec<u8>,
+}
+
+impl FrameRenderer for JsonFrames {
+    fn render(&mut self, out: &mut Vec<u8>, frame: NamedFrame<'_>) {
+        let Self { is_exact, objects, texts } = self;
+        let NamedFrame { key, map, id, symbols } = frame;
+        texts.clear();
+        append_ip(texts, key.ip);
+        let before = texts.len();
+        texts.extend_from_slice(objects.file_fields(key.map, map));
+        texts.push(b'}');
+        let frame = TextFrame { id, before: &texts[..before], after: &texts[before..] };
+        if *is_exact { exact_frame(out, frame, symbols) } else { named_frame(out, frame, symbols) }
+    }
+}
+
+/// A frame, and the texts around its names.
+struct TextFrame<'a> {
+    id: FrameId,
+    before: &'a [u8],
+    after: &'a [u8],
 }
 
 impl Json {

@@ -2,7 +2,6 @@
 
 use super::text::{field, key};
 use hashbrown::HashMap;
-use perf_data::session::Session;
 use perf_data::session::map::{Map, MapId, cut_name};
 use perf_data::stream::meta::Meta;
 
@@ -12,7 +11,7 @@ pub(super) struct Objects {
     has_build_ids: bool,
     /// Build IDs listed in the recording, by path.
     build_ids: HashMap<Vec<u8>, Vec<u8>>,
-    /// The rendered fields by map.
+    /// The rendered fields by mapping.
     fields: HashMap<MapId, Vec<u8>>,
 }
 
@@ -25,9 +24,9 @@ impl Objects {
     }
 
     /// Returns `,"dso":` with the short name of the mapped file, as in perf, and its build ID if known.
-    pub(super) fn file_fields(&mut self, map: MapId, session: &Session) -> &[u8] {
+    pub(super) fn file_fields(&mut self, id: MapId, map: &Map) -> &[u8] {
         let Self { has_build_ids, build_ids, fields } = self;
-        fields.entry(map).or_insert_with(|| file_fields(session.map(map), has_build_ids.then_some(build_ids)))
+        fields.entry(id).or_insert_with(|| file_fields(map, has_build_ids.then_some(build_ids)))
     }
 }
 

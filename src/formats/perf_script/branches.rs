@@ -82,7 +82,7 @@ fn print(printer: &mut Printer<'_>, before: &str, out: &mut Vec<u8>, end: PrintE
 fn dso(printer: &mut Printer<'_>, map: Option<MapId>, out: &mut Vec<u8>) {
     if printer.fields.has(DSO) {
         let SampleState { session, listed_kernel, printed_maps, .. } = &mut *printer.state;
-        let printed = map.map(|map| printed_maps.map(map, session.map(map), listed_kernel.as_ref()));
+        let printed = map.map(|map| printed_maps.map(map, session.map(map), listed_kernel.as_deref()));
         let name = printed.map_or("[unknown]", |map| &*map.file);
         let space = if printer.style == Style::Perf612 { " " } else { "" };
         let _ = write!(out, "{space}({name})");

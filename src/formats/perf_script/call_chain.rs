@@ -4,17 +4,21 @@ use super::fields::{DSO, DSOFF, FieldSet, SRCLINE, SYM, SYMOFF};
 use super::number;
 use super::printer::Printer;
 use super::style::Style;
-use crate::formats::framework::named_frames::{FrameKey, TextFrame};
-use crate::formats::framework::printed_maps::PrintedMap;
+use crate::formats::framework::frame_lookup::{FrameRenderer, NamedFrame};
+use crate::formats::framework::named_frames::FrameKey;
+use crate::formats::framework::printed_maps::{PrintedMap, PrintedMaps};
 use crate::formats::framework::sample_writer::{Chain, ChainFrame, SampleState};
+use crate::profile::intern::stacks::FrameId;
 use crate::profile::symbolize::function_name::with_version;
 use crate::profile::symbolize::symbols::{Line, Symbols};
 use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample_type::SampleType;
+use perf_data::session::kernel_names::ListedKernel;
 use perf_data::session::map::MapId;
 use perf_data::session::space::Space;
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// Bits of the form of a frame.
 mod form {
@@ -98,31 +102,18 @@ struct PrintedFrame {
 fn frame(state: &mut SampleState, frame: PrintedFrame, fields: FieldSet, out: &mut Vec<u8>) {
     let PrintedFrame { pid, ip, at, space, is_relative } = frame;
     let form = frame_form(fields) | bit(ip != at, form::RETURN) | bit(is_relative, form::RELATIVE);
-    let stack_frame = state.stack_frame(space, (ip, at), form);
-    if state.append_recent(stack_frame, out) {
-        return;
-    }
     let map = state.session.map_at(pid, space, ip);
     let SampleState { named, session, listed_kernel, printed_maps, .. } = state;
-    let printed = map.map(|id| printed_maps.map(id, session.map(id), listed_kernel.as_ref()));
-    let address = printed.filter(|_| is_relative).map_or(ip, |map| map.address(ip));
-    let Some((named, id)) = named.as_mut().zip(map).filter(|_| fields.has(SYM | SRCLINE)) else {
-        named.iter_mut().for_each(|named| named.count_outside(space));
-        number::address(out, address);
-        if fields.has(SYM) {
-            out.extend_from_slice(b" [unknown]");
-        }
-        return file_part(printed, ip, fields, out);
-    };
-    let before = |out: &mut Vec<u8>| {
-        number::address(out, address);
-        if fields.has(SYM) {
-            out.push(b' ');
-        }
-    };
-    let after = |out: &mut Vec<u8>| file_part(printed, ip, fields, out);
-    let key = FrameKey { map: id, ip, at, form };
-    named.append_stack_frame(out, (stack_frame, key), session.map(id), before, after);
+    if let Some((named, map)) = named.as_mut().zip(map).filter(|_| form & (form::NAME | form::LINE) != 0) {
+        return named.append_stack_frame(out, FrameKey { map, ip, at, form });
+    }
+    named.iter_mut().for_each(|named| named.count_outside(space));
+    let map = map.map(|id| printed_maps.map(id, session.map(id), listed_kernel.as_deref()));
+    number::address(out, map.filter(|_| is_relative).map_or(ip, |map| map.address(ip)));
+    if form & form::NAME != 0 {
+        out.extend_from_slice(b" [unknown]");
+    }
+    file_part(map, ip, form, out);
 }
 
 /// The form of frames with these fields.
@@ -139,15 +130,15 @@ fn bit(is_set: bool, bit: u8) -> u8 {
 }
 
 /// The file of a frame with a leading space, if it is printed.
-fn file_part(map: Option<&PrintedMap>, ip: u64, fields: FieldSet, out: &mut Vec<u8>) {
-    if !fields.has(DSO | DSOFF) {
+fn file_part(map: Option<&PrintedMap>, ip: u64, form: u8, out: &mut Vec<u8>) {
+    if form & (form::FILE | form::FILE_OFFSET) == 0 {
         return;
     }
     out.extend_from_slice(b" (");
     match map {
         Some(map) => {
             out.extend_from_slice(map.file.as_bytes());
-            if fields.has(DSOFF) {
+            if form & form::FILE_OFFSET != 0 {
                 // Writing to a vector cannot fail.
                 let _ = write!(out, "+{:#x}", map.address(ip));
             }
@@ -166,30 +157,75 @@ pub(super) fn symbol(printer: &mut Printer<'_>, address: u64, out: &mut Vec<u8>)
         symbol_at(printer, address, map, out);
     }
     let SampleState { session, listed_kernel, printed_maps, .. } = &mut *printer.state;
-    let printed = map.map(|id| printed_maps.map(id, session.map(id), listed_kernel.as_ref()));
-    file_part(printed, address, printer.fields, out);
+    let printed = map.map(|id| printed_maps.map(id, session.map(id), listed_kernel.as_deref()));
+    file_part(printed, address, frame_form(printer.fields), out);
 }
 
 /// The symbol of an address.
 pub(super) fn symbol_at(printer: &mut Printer<'_>, address: u64, map: Option<MapId>, out: &mut Vec<u8>) {
-    let SampleState { named, session, .. } = &mut *printer.state;
-    let Some((named, map)) = named.as_mut().zip(map) else {
+    let Some((named, map)) = printer.state.named.as_mut().zip(map) else {
         return out.extend_from_slice(b"[unknown]");
     };
     let form = frame_form(printer.fields) & form::OFFSET | form::SYMBOL | form::NAME;
     let key = FrameKey { map, ip: address, at: address, form };
-    named.append(out, key, session.map(map), |_| (), |_| ());
+    named.append(out, key);
 }
 
 /// A function of the kernel by its address: its name, or else the address.
 pub(super) fn kernel_function(state: &mut SampleState, address: u64, has_offset: bool, out: &mut Vec<u8>) {
-    let SampleState { named, session, .. } = state;
-    // Writing to a vector cannot fail.
-    let number = |out: &mut Vec<u8>| drop(write!(out, "{address:#x}"));
-    let map = session.map_at(0, Space::Kernel, address);
-    let Some((named, map)) = named.as_mut().zip(map) else { return number(out) };
-    let form = form::SYMBOL | bit(has_offset, form::OFFSET);
-    named.append(out, FrameKey { map, ip: address, at: address, form }, session.map(map), number, |_| ());
+    let map = state.session.map_at(0, Space::Kernel, address);
+    match state.named.as_mut().zip(map) {
+        Some((named, map)) => {
+            let form = form::SYMBOL | bit(has_offset, form::OFFSET);
+            named.append(out, FrameKey { map, ip: address, at: address, form });
+        }
+        // Writing to a vector cannot fail.
+        None => drop(write!(out, "{address:#x}")),
+    }
+}
+
+/// Writes frames whose functions have been looked up.
+pub(super) struct ScriptFrames {
+    pub(super) has_short_source_paths: bool,
+    pub(super) listed_kernel: Option<Arc<ListedKernel>>,
+    printed_maps: PrintedMaps,
+    /// Scratch buffer: the texts before and after the name.
+    texts: Vec<u8>,
+}
+
+impl ScriptFrames {
+    pub(super) fn new(has_short_source_paths: bool, listed_kernel: Option<Arc<ListedKernel>>) -> Self {
+        Self { has_short_source_paths, listed_kernel, printed_maps: PrintedMaps::default(), texts: Vec::new() }
+    }
+}
+
+impl FrameRenderer for ScriptFrames {
+    fn render(&mut self, out: &mut Vec<u8>, frame: NamedFrame<'_>) {
+        let Self { has_short_source_paths, listed_kernel, printed_maps, texts } = self;
+        let NamedFrame { key: FrameKey { map, ip, form, .. }, id, symbols, .. } = frame;
+        let has = |bit| form & bit != 0;
+        texts.clear();
+        let map = printed_maps.map(map, frame.map, listed_kernel.as_deref());
+        if !has(form::SYMBOL) {
+            number::address(texts, if has(form::RELATIVE) { map.address(ip) } else { ip });
+            texts.extend_from_slice(if has(form::NAME) { b" " } else { b"" });
+        } else if !has(form::NAME) {
+            // Writing to a vector cannot fail.
+            let _ = write!(texts, "{ip:#x}");
+        }
+        let before = texts.len();
+        file_part(Some(map), ip, form, texts);
+        let (before, after) = texts.split_at(before);
+        named_frame(out, TextFrame { id, form, before, after }, symbols, *has_short_source_paths);
+    }
+}
+
+/// A frame, and the texts around its name.
+struct TextFrame<'a> {
+    id: FrameId,
+    form: u8,
+    before: &'a [u8],
+    after: &'a [u8],
 }
 
 /// The rendered function of the kernel; `before` is its address.
@@ -202,7 +238,7 @@ fn named_kernel_function(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symb
 }
 
 /// Writes a frame whose function is known now, on one line for each function at its address, innermost first.
-pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols, has_short_paths: bool) {
+fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols, has_short_paths: bool) {
     let address = frame.before;
     let has = |bit| frame.form & bit != 0;
     if has(form::SYMBOL) && !has(form::NAME) {
@@ -237,7 +273,7 @@ pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Sym
                     let path = if has_short_paths { last_component(path) } else { path };
                     let _ = write!(out, "\n  {}:{}", String::from_utf8_lossy(path), line.line);
                 }
-                None => object_address(out, address, frame),
+                None => object_address(out, address, &frame),
             }
         }
         if is_inlined {
@@ -252,7 +288,7 @@ pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Sym
         }
         out.extend_from_slice(frame.after);
         if has(form::LINE) {
-            object_address(out, address, frame);
+            object_address(out, address, &frame);
         }
     }
 }
@@ -268,7 +304,7 @@ pub(super) fn last_component(path: &[u8]) -> &[u8] {
 }
 
 /// Name of the file and the address in it, which perf prints if the line is unknown.
-fn object_address(out: &mut Vec<u8>, address: &[u8], frame: TextFrame<'_>) {
+fn object_address(out: &mut Vec<u8>, address: &[u8], frame: &TextFrame<'_>) {
     let file = frame.after.strip_prefix(b" (").and_then(|file| file.strip_suffix(b")")).unwrap_or(frame.after);
     let short = last_component(file);
     let address = String::from_utf8_lossy(address);

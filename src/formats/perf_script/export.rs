@@ -3,18 +3,17 @@
 use super::PerfScript;
 #[cfg(feature = "disassembly")]
 use super::branch_blocks::BlockCode;
-use super::call_chain;
+use super::call_chain::{self, ScriptFrames};
 use super::fields::{self, CPU, FRAMES, FieldSet, Needs, TIME, TIME_OF_DAY, TYPES, TypeFields, type_index};
 use super::printer::{Head, Printer};
 use super::records;
 use super::selection::SampleSelector;
 use super::style::Style;
 use crate::formats::framework::converter::{ConvertOptions, Converter};
-use crate::formats::framework::named_frames::TextFrame;
+use crate::formats::framework::frame_lookup::FrameRenderer;
 use crate::formats::framework::sample_writer;
 use crate::formats::framework::sample_writer::{ChainFrame, SampleFormat, SampleState, SampleText, WrittenSample};
 use crate::profile::perf_event_name::perf_event_names;
-use crate::profile::symbolize::symbols::Symbols;
 use perf_data::abi::attr::{AttrType, SoftwareEvent};
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::clock_data::ClockData;
@@ -171,8 +170,8 @@ impl SampleFormat for Script {
         call_chain::chain_frame(state, frame, self.style, self.fields[frame.event as usize], out);
     }
 
-    fn named_frame(&self, out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
-        call_chain::named_frame(out, frame, symbols, self.has_short_source_paths);
+    fn renderer(&self, state: &SampleState, _: &Meta) -> Box<dyn FrameRenderer> {
+        Box::new(ScriptFrames::new(self.has_short_source_paths, state.listed_kernel.clone()))
     }
 
     fn record(&mut self, state: &mut SampleState, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {

@@ -60,11 +60,6 @@ impl<T> Waiting<T> {
         self.0.entry((tid, cookie)).or_default().push(sample);
     }
 
-    /// Whether no sample waits.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Removes and returns the samples of a thread and cookie.
     pub(crate) fn take(&mut self, tid: u32, cookie: u64) -> Vec<T> {
         self.0.remove(&(tid, cookie)).unwrap_or_default()

@@ -9,61 +9,95 @@ pub struct Lanes<T, A> {
     lanes: Vec<Lane<T, A>>,
     /// The one that gets the next job.
     next: usize,
+}
+
+/// Something that accumulates from a queue of jobs, in order.
+pub struct Lane<T, A> {
+    accumulated: Accumulated<T, A>,
     add: fn(&mut A, T),
 }
 
-/// Something that accumulates, on a thread or where jobs are given.
-enum Lane<T, A> {
-    Thread { jobs: SyncSender<T>, thread: JoinHandle<A> },
+enum Accumulated<T, A> {
+    Thread {
+        jobs: SyncSender<T>,
+        thread: JoinHandle<A>,
+    },
+    /// Jobs are done where they are given.
     Here(A),
 }
 
 /// Number of jobs that may wait for a thread: it should not wait for the next, and memory is limited.
 const WAITING: usize = 2;
 
+impl<T: Send + 'static, A: Send + 'static> Lane<T, A> {
+    /// Creates a lane with this initial value; `add` adds a job to it. Unless `has_thread`, or if the system starts no thread,
+    /// [`give`](Self::give) does the jobs.
+    pub fn new(name: &str, has_thread: bool, initial: A, add: fn(&mut A, T)) -> Self {
+        let (jobs, waiting) = sync_channel(WAITING);
+        // The value is sent to the thread once there is one.
+        let (start, started) = sync_channel(1);
+        let work = move || {
+            let mut accumulated: A = started.recv().expect("the initial value is sent");
+            waiting.iter().for_each(|job| add(&mut accumulated, job));
+            accumulated
+        };
+        let thread = (has_thread && HAS_THREADS).then(|| builder(name).spawn(work).ok()).flatten();
+        let accumulated = match thread {
+            Some(thread) => {
+                start.send(initial).expect("the thread waits for it");
+                Accumulated::Thread { jobs, thread }
+            }
+            None => Accumulated::Here(initial),
+        };
+        Self { accumulated, add }
+    }
+
+    fn has_thread(&self) -> bool {
+        matches!(self.accumulated, Accumulated::Thread { .. })
+    }
+
+    /// Gives a job; waits while too many wait for the thread.
+    pub fn give(&mut self, job: T) {
+        match &mut self.accumulated {
+            Accumulated::Here(accumulated) => (self.add)(accumulated, job),
+            // If the thread has ended, `finish` propagates its panic.
+            Accumulated::Thread { jobs, .. } => _ = jobs.send(job),
+        }
+    }
+
+    /// Waits for all jobs, and returns what they accumulated.
+    pub fn finish(self) -> A {
+        match self.accumulated {
+            Accumulated::Here(accumulated) => accumulated,
+            Accumulated::Thread { jobs, thread } => {
+                drop(jobs);
+                returned(thread.join())
+            }
+        }
+    }
+}
+
 impl<T: Send + 'static, A: Send + 'static> Lanes<T, A> {
     /// Creates `count` lanes with these initial values; `add` adds a job to one. A single lane has no thread.
     pub fn new(name: &str, count: usize, initial: impl Fn() -> A, add: fn(&mut A, T)) -> Self {
-        let lane = || {
-            let (jobs, waiting) = sync_channel(WAITING);
-            let mut accumulated = initial();
-            let work = move || {
-                waiting.iter().for_each(|job| add(&mut accumulated, job));
-                accumulated
-            };
-            let thread = builder(name).spawn(work).ok()?;
-            Some(Lane::Thread { jobs, thread })
-        };
-        let count = if count > 1 && HAS_THREADS { count } else { 0 };
-        let mut lanes: Vec<_> = (0..count).map_while(|_| lane()).collect();
-        if lanes.is_empty() {
-            lanes.push(Lane::Here(initial()));
+        let lane = || Lane::new(name, count > 1, initial(), add);
+        let mut lanes = vec![lane()];
+        while lanes.len() < count && lanes.iter().all(Lane::has_thread) {
+            lanes.push(lane());
         }
-        Self { lanes, next: 0, add }
+        Self { lanes, next: 0 }
     }
 
     /// Gives a job to the next lane, in turn; waits while too many wait for it.
     pub fn give(&mut self, job: T) {
         let next = self.next;
         self.next = (next + 1) % self.lanes.len();
-        match &mut self.lanes[next] {
-            Lane::Here(accumulated) => (self.add)(accumulated, job),
-            // If the thread has ended, `finish` propagates its panic.
-            Lane::Thread { jobs, .. } => _ = jobs.send(job),
-        }
+        self.lanes[next].give(job);
     }
 
     /// Waits for all jobs, and returns what each lane accumulated.
     pub fn finish(self) -> Vec<A> {
-        let end = |lane| match lane {
-            Lane::Here(accumulated) => Ok(accumulated),
-            Lane::Thread { jobs, thread } => {
-                drop(jobs);
-                Err(thread)
-            }
-        };
-        let ended: Vec<_> = self.lanes.into_iter().map(end).collect();
-        ended.into_iter().map(|lane| lane.unwrap_or_else(|thread| returned(thread.join()))).collect()
+        self.lanes.into_iter().map(Lane::finish).collect()
     }
 }
 

@@ -7,7 +7,7 @@ mod pool;
 
 pub use caught::{caught, is_caught};
 pub use in_order::in_order;
-pub use lanes::Lanes;
+pub use lanes::{Lane, Lanes};
 pub use pool::WorkerPool;
 
 use std::num::NonZeroUsize;
