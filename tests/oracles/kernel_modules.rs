@@ -1,13 +1,18 @@
-//! Instructions of kernel modules, which are relocatable files, compared with those of objdump. References to other sections and to
-//! the kernel are unresolved in both.
+//! Kernel modules, which are relocatable files. Their instructions are compared with those of objdump: references to other sections
+//! and to the kernel are unresolved in both. Profiles for compilers are compared with those of a program that has the same code.
 
 use super::disassembly::normalized;
+use crate::common::branch_profiles::profile;
 use crate::common::oracle::{is_on_path, note_missing_oracle};
 use crate::common::program::{perfconv, run_other, succeed};
 use perf_data::abi::record::CpuMode;
 use perf_data::abi::sample::Sample;
+use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchStack};
+use perf_data::abi::sample_type::BranchSampleType;
 use perf_symbols::object::build_id_note::{self, Elf};
 use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -237,5 +242,105 @@ fn instructions_of_modules_equal_those_of_objdump() {
         );
         others.iter().take(10).for_each(|other| println!("  {other}"));
         assert!(functions >= least && others.len() * 1000 <= instructions, "{functions} functions, {others:#?}");
+    }
+}
+
+/// Number of samples with branch stacks.
+const SAMPLES: usize = 400;
+
+/// Addresses of functions in the section `.text` of a module, or in a program, by name.
+fn functions_in_text(file: &Path) -> BTreeMap<String, u64> {
+    let listing = run_other(Command::new("objdump").arg("-t").arg(file));
+    let functions = String::from_utf8_lossy(&listing.stdout).into_owned();
+    let functions = functions.lines().filter_map(|line| {
+        let (before, after) = line.split_once(" F .text\t")?;
+        let address = u64::from_str_radix(before.split(' ').next()?, 16).ok()?;
+        Some((after.split_whitespace().last()?.to_owned(), address))
+    });
+    functions.collect()
+}
+
+/// A recording whose samples have these branches, from and to, newest first.
+fn branch_recording(mode: CpuMode, map: Map, stacks: &[Vec<(u64, u64)>], path: &Path) {
+    let mut recording = RecordingBuilder::new();
+    let event = recording.event(Event::named("cycles").expect("an event").branches(BranchSampleType::ANY));
+    let pid = if mode == CpuMode::KERNEL { u32::MAX } else { 7 };
+    recording.process(7, "app").mmap(mode, Stamp::at(0, pid, if pid == 7 { 7 } else { 0 }), map);
+    for (stack, time) in stacks.iter().zip(1..) {
+        let branch = |&(from, to)| BranchEntry { from, to, flags: BranchFlags(BranchFlags::PREDICTED.set(0, 1)) };
+        let entries = stack.iter().map(branch).collect();
+        let branch_stack = Some(BranchStack { entries, ..BranchStack::default() });
+        let ip = stack.first().map(|&(_, to)| to);
+        recording.sample(event, Sample { ip, task: Some((7, 7)), time: Some(time), branch_stack, ..Sample::default() });
+    }
+    fs::write(path, recording.to_bytes().expect("a recording")).expect("a file");
+}
+
+#[test]
+fn compilers_get_the_same_profile_of_a_module_as_of_a_program_with_its_code() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let Some(built) = built(&TOOLCHAINS[0], directory.path()) else { return };
+    let root = directory.path().join("root");
+    let [module, program] = ["lib/modules/6.1/extra/module.ko", "opt/app"].map(|path| root.join(path));
+    for file in [&module, &program] {
+        fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+    }
+    fs::copy(&built, &module).expect("a copy");
+    let mut linker = Command::new("ld");
+    linker.args([
+        "-Ttext-segment=0x400000",
+        "-z",
+        "noseparate-code",
+        "--unresolved-symbols=ignore-all",
+        "-e",
+        "0",
+        "-o",
+    ]);
+    let linked = run_other(linker.arg(&program).arg(&built));
+    assert_eq!(linked.status, 0, "{}", linked.stderr);
+    let (instructions, size) = listed("objdump", &built);
+    let [in_module, in_program] = [&module, &program].map(|file| functions_in_text(file));
+    let functions: Vec<_> = in_module.keys().filter(|name| instructions.contains_key(*name)).collect();
+    // Runs of instructions of a function, each entered and left by a branch.
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(61);
+    let mut below = |end: usize| (random.next_u64() >> 11) as usize % end;
+    let mut run = || {
+        let name = functions[below(functions.len())];
+        let code = &instructions[name];
+        let first = below(code.len());
+        let last = first + below(code.len() - first);
+        let offset = |index: usize| code[index].0 - in_module[name];
+        (name, offset(first), offset(last))
+    };
+    let runs: Vec<Vec<_>> = (0..SAMPLES).map(|_| (0..16).map(|_| run()).collect()).collect();
+    let stacks = |start: u64, addresses: &BTreeMap<String, u64>| -> Vec<Vec<(u64, u64)>> {
+        let ends = runs.iter().map(|runs| {
+            runs.iter().map(|&(name, first, last)| {
+                let function = start + addresses[name];
+                (function + first, function + last)
+            })
+        });
+        // A branch leads from the end of the older run to the start of the newer one.
+        let branches = |ends: Vec<(u64, u64)>| ends.windows(2).map(|two| (two[1].1, two[0].0)).collect();
+        ends.map(|ends| branches(ends.collect())).collect()
+    };
+    let Ok(Elf::Id(id)) = build_id_note::read(&built) else { panic!("{} has no build ID", built.display()) };
+    let recorded = |name: &str| directory.path().join(format!("{name}.data"));
+    let map = Map::new("/lib/modules/6.1/extra/module.ko", START, size.next_multiple_of(0x1000)).build_id(id.bytes());
+    branch_recording(CpuMode::KERNEL, map, &stacks(START, &in_module), &recorded("module"));
+    let map = Map::new("/opt/app", 0x40_0000, 1 << 20);
+    branch_recording(CpuMode::USER, map, &stacks(0, &in_program), &recorded("program"));
+    for format in ["llvm --llvm-format text", "llvm --llvm-format extbinary", "gcc"] {
+        let [of_module, of_program] = ["module", "program"].map(|name| {
+            let run = profile(&recorded(name), &root, &format!("-t {format}"));
+            assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+            run.stdout
+        });
+        assert!(of_module == of_program, "{format} of the module differs");
+        println!("{format}: {} equal bytes of {} functions", of_module.len(), functions.len());
+        if format.ends_with("text") {
+            let lines = of_module.split(|&byte| byte == b'\n').count();
+            assert!(lines > functions.len() && functions.len() > 150, "{lines} lines of {} functions", functions.len());
+        }
     }
 }
