@@ -216,3 +216,10 @@ fn losses_are_counted_by_each_way_of_reading() {
         assert!(!ledger.is_incomplete(), "{index}: {ledger}");
     }
 }
+
+#[test]
+fn conversions_can_be_moved_to_threads() {
+    fn assert_send<T: Send>() {}
+    assert_send::<super::Convert<'_>>();
+    assert_send::<super::Rewrite<'_>>();
+}

@@ -37,7 +37,7 @@ pub struct FilteredSample<'a> {
 ///
 /// A filter sees all records in a first pass. If its order is [time order](PreScanOrder::Time), the decisions of the first pass
 /// are final; otherwise it decides again when the records are passed on.
-pub trait Filter {
+pub trait Filter: Send {
     /// The option that requests the filter.
     fn option(&self) -> &'static str;
 

@@ -16,7 +16,7 @@ use perf_data::stream::raw::Raw;
 /// each pre-scan of a later pass and once for the output. The default implementation of each method does nothing.
 ///
 /// A pass does not count records: [`Passes`](super::passes::Passes) counts what enters and leaves each pass.
-pub trait Pass {
+pub trait Pass: Send {
     /// Name in the ledger: usually the option that requests the pass.
     fn name(&self) -> String;
 
