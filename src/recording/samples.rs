@@ -326,9 +326,18 @@ impl fmt::Debug for StackFrame<'_> {
 }
 
 impl Mapping {
-    /// Path of the file, or a name in brackets such as `[kernel.kallsyms]`.
+    /// Path of the file as recorded, or a name such as `[kernel.kallsyms]_text`, `[vdso]` or `//anon`.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// What perf prints instead of the path: `[kernel.kallsyms]` for the kernel, whose recorded name ends with that of its reference
+    /// symbol, and `/tmp/perf-PID.map`, the file that could name its functions, for memory with generated code.
+    pub fn printed_name(&self) -> Cow<'_, str> {
+        match self.map.printed_file() {
+            Cow::Borrowed(name) => String::from_utf8_lossy(name),
+            Cow::Owned(name) => String::from_utf8_lossy(&name).into_owned().into(),
+        }
     }
 
     /// First address.
