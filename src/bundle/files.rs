@@ -3,6 +3,7 @@
 use super::entry::{KALLSYMS, directory};
 use crate::rewrite::build_ids::objects::KERNEL;
 use bytes::Bytes;
+use perf_data::abi::record::build_id::unpadded;
 use perf_data::session::RecordedNamespaces;
 use perf_data::session::kernel_names::module_name;
 use perf_data::session::map::Map;
@@ -21,7 +22,6 @@ use perf_symbols::symbol::kernel::KernelSource;
 use perf_symbols::symbol::object::Object;
 use perf_symbols::symbol::perf_map::PerfMapSource;
 use perf_symbols::symbol::source::{OpenedObject, Source};
-use perf_symbols::symbolizer::recorded_build_ids::unpadded;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

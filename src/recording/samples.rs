@@ -18,6 +18,7 @@ use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::error::Result;
 use perf_data::recording::pull::{End, Pull};
+use perf_data::session::kernel_names::ListedKernel;
 use perf_data::session::map::Map;
 use perf_data::session::names::NameId;
 use perf_data::session::thread_name::unnamed_thread;
@@ -326,9 +327,15 @@ impl fmt::Debug for StackFrame<'_> {
 }
 
 impl Mapping {
-    /// Path of the file, or a name in brackets such as `[kernel.kallsyms]`.
+    /// Path of the file as recorded, or a name such as `[kernel.kallsyms]_text`, `[vdso]` or `//anon`.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// What perf prints instead of the path: `[kernel.kallsyms]` for the kernel, whose recorded name ends with that of its reference
+    /// symbol, and `/tmp/perf-PID.map`, the file that could name its functions, for memory with generated code.
+    pub fn printed_name(&self) -> Cow<'_, str> {
+        ListedKernel::printed_file(None, &self.map)
     }
 
     /// First address.

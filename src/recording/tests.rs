@@ -209,6 +209,7 @@ fn losses_are_counted_by_each_way_of_reading() {
         records.ledger().unwrap().clone(),
         samples.ledger().unwrap().clone(),
         definitions.for_each_sample(|_| Ok(())).unwrap(),
+        definitions.for_each_record(|_, _| Ok(())).unwrap(),
         profile,
     ];
     for (index, ledger) in ledgers.iter().enumerate() {
@@ -222,4 +223,18 @@ fn conversions_can_be_moved_to_threads() {
     fn assert_send<T: Send>() {}
     assert_send::<super::Convert<'_>>();
     assert_send::<super::Rewrite<'_>>();
+}
+
+#[test]
+fn the_kernel_has_the_name_that_perf_prints() {
+    let mut samples = Recording::open(fixture("callgraph.data")).unwrap().samples().unwrap();
+    let mut kernel_frames = 0;
+    while let Some(sample) = samples.next().unwrap() {
+        for mapping in sample.frames().filter(|frame| frame.is_kernel()).filter_map(|frame| frame.mapping()) {
+            assert!(mapping.path().starts_with("[kernel.kallsyms]"), "{}", mapping.path());
+            assert_eq!(mapping.printed_name(), "[kernel.kallsyms]");
+            kernel_frames += 1;
+        }
+    }
+    assert!(kernel_frames > 0);
 }

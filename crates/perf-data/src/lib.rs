@@ -31,6 +31,9 @@
 //! # }
 //! ```
 //!
+//! Records of all types in time order, borrowed, for programs that follow processes and mappings themselves:
+//! [`Recording::for_each_record`].
+//!
 //! Definitions, each of which reads and writes its structure: all of [`abi`]. A definition does no I/O.
 //!
 //! ```

@@ -18,12 +18,11 @@ pub(super) fn interrupt_registers(printer: &mut Printer<'_>, out: &mut Vec<u8>) 
 }
 
 fn print(regs: Option<RegsView<'_>>, mask: u64, arch: &str, out: &mut Vec<u8>) {
-    let Some(RegsView { abi, regs }) = regs.filter(|regs| regs.abi != 0) else { return };
+    let Some(regs) = regs.filter(|regs| regs.abi != 0) else { return };
     // Writing to a vector cannot fail.
-    let _ = write!(out, " ABI:{abi} ");
-    let bits = (0..64).filter(|bit| mask >> bit & 1 == 1);
-    for (bit, value) in bits.zip(regs.iter()) {
-        let _ = write!(out, "{:>5}:{value:#x} ", name(arch, bit));
+    let _ = write!(out, " ABI:{} ", regs.abi);
+    for (bit, value) in regs.numbered(mask) {
+        let _ = write!(out, "{:>5}:{value:#x} ", name(arch, bit.into()));
     }
 }
 

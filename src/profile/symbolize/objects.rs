@@ -7,6 +7,7 @@ use crate::profile::{Frame, MappingId, Place};
 use hashbrown::{HashMap, HashSet};
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::build_id::unpadded;
 use perf_data::session::ProcessFiles;
 use perf_data::session::kernel_names::module_name;
 use perf_data::session::map::{Map, PAGE};
@@ -24,7 +25,7 @@ use perf_symbols::symbol::stored_lines::{LINES, StoredLinesSource};
 use perf_symbols::symbol::stored_object::{FILE, FILE2};
 use perf_symbols::symbol::{self, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use perf_symbols::symbolizer::SymbolOptions;
-use perf_symbols::symbolizer::recorded_build_ids::{BuildIds, unpadded};
+use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -193,8 +193,7 @@ impl DumpUnwinder {
 /// The instruction pointer and the other registers of a sample.
 fn registers(arch: &Architecture, mask: u64, regs: RegsView<'_>) -> (Option<u64>, Registers) {
     let (mut ip, mut registers) = (None, Registers::default());
-    let numbers = (0..u64::BITS as u8).filter(|number| mask >> number & 1 == 1);
-    for (number, value) in numbers.zip(regs.regs.iter()) {
+    for (number, value) in regs.numbered(mask) {
         let value = arch.wrapped(value);
         if number == arch.ip {
             ip = Some(value);

@@ -1,10 +1,10 @@
 //! How objects and addresses in them are named in a recording with names.
 
+use perf_data::abi::record::build_id::unpadded;
 use perf_data::session::map::Map;
 use perf_symbols::object::build_id::Id;
 use perf_symbols::symbol::simpleperf;
 use perf_symbols::symbol::stored_object::kind;
-use perf_symbols::symbolizer::recorded_build_ids::unpadded;
 
 /// Identity of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -44,9 +44,8 @@ mod testing;
 pub mod text;
 pub mod version;
 
-pub use binrw::Endian;
+pub use binrw::{BinRead, BinResult, BinWrite, Endian};
 
-use binrw::{BinRead, BinResult, BinWrite};
 use std::io::Cursor;
 
 /// Decodes a definition from the front of a slice; also returns the number of bytes used.

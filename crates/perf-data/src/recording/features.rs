@@ -1,7 +1,10 @@
 //! Metadata of a recording: machine, command and events.
 
+use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::feature::{Feature, FeatureId};
+use crate::abi::record::Misc;
+use crate::abi::record::build_id::BuildId;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::error::Result;
@@ -9,6 +12,7 @@ use crate::stream::Sink;
 use crate::stream::event_name::event_name;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use crate::stream::simpleperf_events;
 use crate::stream::source::Source;
 
 /// Feature sections and events of a recording.
@@ -62,6 +66,30 @@ impl Features {
             .collect()
     }
 
+    /// Byte order of the recorded machine.
+    pub fn endian(&self) -> Endian {
+        self.meta.endian
+    }
+
+    /// Build IDs of files, of which mappings may have none: those of the feature BUILD_ID, then those of records (`perf inject -b`).
+    ///
+    /// ```
+    /// let features = perf_data::Recording::open("tests/recordings/callgraph.data")?.features()?;
+    /// for (misc, build_id) in features.build_ids() {
+    ///     println!("{:?} {:02x?} {}", build_id.filename.text(), build_id.unpadded_id(misc), misc.cpu_mode());
+    /// }
+    /// # Ok::<(), perf_data::Error>(())
+    /// ```
+    pub fn build_ids(&self) -> Vec<(Misc, BuildId)> {
+        self.meta.build_ids()
+    }
+
+    /// A value of the feature META_INFO of simpleperf, by its key, such as `android_version`.
+    pub fn simpleperf_value(&self, key: &str) -> Option<String> {
+        let meta_info = self.meta.features.get(&simpleperf_events::META_INFO)?;
+        simpleperf_events::value(meta_info, key.as_bytes()).map(|value| String::from_utf8_lossy(value).into_owned())
+    }
+
     /// Host name.
     pub fn hostname(&self) -> Option<String> {
         self.meta.string(FeatureId::HOSTNAME)
@@ -99,5 +127,35 @@ struct Ignored;
 impl Sink for Ignored {
     fn record(&mut self, _: &Meta, _: &Raw<'_>) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Recording;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn byte_order_and_build_ids() {
+        let features = Recording::open("tests/recordings/callgraph.data").unwrap().features().unwrap();
+        assert_eq!(features.endian(), Endian::Little);
+        let build_ids = features.build_ids();
+        let names: Vec<_> =
+            build_ids.iter().map(|(_, entry)| String::from_utf8_lossy(entry.filename.text()).into_owned()).collect();
+        assert!(names.iter().any(|name| name.ends_with("/loop-pie")), "{names:?}");
+        assert!(build_ids.iter().all(|(misc, entry)| entry.unpadded_id(*misc).len() == 20));
+        assert_eq!(features.simpleperf_value("android_version"), None);
+    }
+
+    #[test]
+    fn values_of_simpleperf() {
+        let meta_info = b"android_version\x0014\0timestamp\x001696864401\0".to_vec();
+        let features = BTreeMap::from([(simpleperf_events::META_INFO, meta_info.into())]);
+        let meta = Meta::synthetic("test".to_owned(), Endian::Little, std::iter::empty(), features);
+        let features = Features { meta };
+        let value = |key| features.simpleperf_value(key);
+        assert_eq!(value("android_version").as_deref(), Some("14"));
+        assert_eq!((value("timestamp").as_deref(), value("14")), (Some("1696864401"), None));
     }
 }

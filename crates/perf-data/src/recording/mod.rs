@@ -1,6 +1,7 @@
 //! A recording to read from the front: samples, records, features. See [`Recording`].
 
 mod features;
+mod ordered_records;
 pub mod pull;
 mod records;
 mod samples;
@@ -13,6 +14,8 @@ use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::error::Result;
 use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
 use std::io::Read;
 use std::path::Path;
 
@@ -69,6 +72,45 @@ impl Recording {
     /// If the recording cannot be read, and errors of the function.
     pub fn for_each_sample(&self, use_sample: impl FnMut(&Sample<'_>) -> Result<()>) -> Result<Ledger> {
         samples::for_each(self.input.clone(), self.read.clone(), use_sample)
+    }
+
+    /// Calls a function for each record of any type in time order, for programs that follow processes and mappings themselves. Returns
+    /// the ledger of the records. Nothing is copied or allocated per record; what is decoded, and how, is up to the function:
+    ///
+    /// ```
+    /// use perf_data::abi::record::{Body, Record, RecordType};
+    /// use perf_data::abi::sample::view::SampleView;
+    ///
+    /// let recording = perf_data::Recording::open("tests/recordings/callgraph.data")?;
+    /// recording.for_each_record(|meta, raw| {
+    ///     let misc = raw.header().misc; // the CPU mode, and flags such as `COMM_EXEC`
+    ///     if raw.header().kind == RecordType::SAMPLE {
+    ///         // The index is that of `Features::events`.
+    ///         let Some((index, event)) = meta.events.find(raw) else { return Ok(()) };
+    ///         // Borrows call chain, stack dump and payload from the record.
+    ///         if let Ok(sample) = SampleView::read(raw.body(), &event.layout, raw.endian()) {
+    ///             println!("event {index}, {:?} in {}", sample.ip, misc.cpu_mode());
+    ///         }
+    ///     } else if let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) {
+    ///         let time = meta.events.time(raw); // that of `record.id`, or of a FORK or EXIT without it
+    ///         match record.body {
+    ///             Body::Comm(comm) => println!("{time:?}: {} is {:?}", comm.tid, comm.comm.text()),
+    ///             Body::Mmap2(map) => println!("{time:?}: {} at {:#x}", map.pid, map.addr),
+    ///             _ => {}
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), perf_data::Error>(())
+    /// ```
+    ///
+    /// Records without a time come where they are in the file, and so do all records if only samples have times. Compressed records take the
+    /// place of their frames.
+    ///
+    /// # Errors
+    /// If the recording cannot be read, and errors of the function.
+    pub fn for_each_record(&self, use_record: impl FnMut(&Meta, &Raw<'_>) -> Result<()>) -> Result<Ledger> {
+        ordered_records::for_each(self.input.clone(), self.read.clone(), use_record)
     }
 
     /// The records in file order.

@@ -18,7 +18,7 @@ pub fn traces_off_cpu(meta_info: &[u8]) -> bool {
 }
 
 /// The value of a key.
-fn value<'a>(meta_info: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
+pub(crate) fn value<'a>(meta_info: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let mut texts = meta_info.split(|&byte| byte == 0);
     let mut pairs = std::iter::from_fn(move || Some((texts.next()?, texts.next()?)));
     pairs.find(|(key, _)| *key == wanted).map(|(_, value)| value)

@@ -51,6 +51,8 @@ pub mod kind {
     pub const KERNEL_MODULE: u64 = 1;
     /// An ELF file.
     pub const ELF_FILE: u64 = 2;
+    /// A file that contains DEX code, such as `.vdex`. Symbols have their offsets.
+    pub const DEX_FILE: u64 = 3;
     /// A map of symbols in a process. Symbols have their addresses.
     pub const SYMBOL_MAP: u64 = 4;
 }

@@ -1,8 +1,7 @@
 //! Build IDs that a recording has of objects.
 
 use hashbrown::HashMap;
-use perf_data::abi::record::build_id::BuildId;
-use perf_data::abi::record::{CpuMode, Misc};
+use perf_data::abi::record::CpuMode;
 use perf_data::session::map::Map;
 use perf_data::stream::meta::Meta;
 
@@ -19,7 +18,7 @@ impl BuildIds {
         let mut table = Self { by_name: HashMap::new(), kernel: None };
         for (misc, entry) in meta.build_ids() {
             let name = entry.filename.text();
-            let id = trimmed(&entry, misc);
+            let id = entry.unpadded_id(misc);
             let is_module = [&b".ko"[..], b".ko.xz", b".ko.gz", b".ko.zst"].iter().any(|end| name.ends_with(end));
             // The kernel has this name or the path of its image; other names in brackets are those of modules.
             let is_kernel = misc.cpu_mode() == CpuMode::KERNEL
@@ -49,18 +48,4 @@ impl BuildIds {
     pub fn kernel(&self) -> Option<&[u8]> {
         self.kernel.as_deref()
     }
-}
-
-/// The ID without zero padding. IDs consist of 4-byte groups.
-pub fn unpadded(mut id: &[u8]) -> &[u8] {
-    while let Some(rest) = id.strip_suffix(&[0; 4]) {
-        id = rest;
-    }
-    id
-}
-
-/// The ID without zero padding, if its size is not recorded.
-fn trimmed(entry: &BuildId, misc: Misc) -> &[u8] {
-    let id = entry.id(misc);
-    if misc.contains(Misc::BUILD_ID_SIZE) { id } else { unpadded(id) }
 }

@@ -43,11 +43,25 @@ impl BuildId {
         Some(record.next_multiple_of(8) - RecordHeader::SIZE)
     }
 
-    /// The bytes of the ID.
+    /// The bytes of the ID; without a recorded size, those with the padding, see [`unpadded_id`](Self::unpadded_id).
     pub fn id(&self, misc: Misc) -> &[u8] {
         let size = if misc.contains(Misc::BUILD_ID_SIZE) { usize::from(self.size) } else { self.build_id.len() };
         &self.build_id[..size.min(self.build_id.len())]
     }
+
+    /// The ID, without zero padding if its size is not recorded: comparable with IDs of files and of other recordings.
+    pub fn unpadded_id(&self, misc: Misc) -> &[u8] {
+        let id = self.id(misc);
+        if misc.contains(Misc::BUILD_ID_SIZE) { id } else { unpadded(id) }
+    }
+}
+
+/// An ID without zero padding. IDs consist of 4-byte groups.
+pub fn unpadded(mut id: &[u8]) -> &[u8] {
+    while let Some(rest) = id.strip_suffix(&[0; 4]) {
+        id = rest;
+    }
+    id
 }
 
 /// Descriptor of HEADER_BUILD_ID.
@@ -64,6 +78,17 @@ impl VisitFields for BuildId {
 mod tests {
     use super::*;
     use crate::abi::testing::both_orders;
+
+    #[test]
+    fn an_id_without_size_is_unpadded() {
+        let mut build_id = [7; 20];
+        build_id[15..].fill(0);
+        let filename = PaddedStr::new(b"/bin/ls", 8);
+        let entry = BuildId { pid: -1, build_id, size: 18, reserved_1: 0, reserved_2: 0, filename };
+        assert_eq!((entry.id(Misc::empty()).len(), entry.unpadded_id(Misc::empty()).len()), (20, 16));
+        assert_eq!((entry.id(Misc::BUILD_ID_SIZE).len(), entry.unpadded_id(Misc::BUILD_ID_SIZE).len()), (18, 18));
+        assert_eq!(unpadded(&[0; 20]), [0; 0]);
+    }
 
     #[test]
     fn bytes() {

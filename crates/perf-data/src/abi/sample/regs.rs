@@ -54,13 +54,40 @@ pub struct Regs {
     pub regs: Vec<u64>,
 }
 
-/// [`Regs`] borrowed from a SAMPLE.
+/// [`Regs`] borrowed from a SAMPLE. A sample of a thread without user registers has ABI 0 and no values.
 #[derive(Clone, Copy, Debug)]
 pub struct RegsView<'a> {
     /// ABI: 0 none, 1 32-bit, 2 64-bit.
     pub abi: u64,
     /// Values of the registers in the mask, lowest bit first.
     pub regs: Words<'a>,
+}
+
+impl<'a> RegsView<'a> {
+    /// The registers with their numbers, the bits of the mask (`asm/perf_regs.h`), lowest first. The mask is that of the event:
+    /// [`SampleLayout::regs_user`](super::layout::SampleLayout::regs_user) or `regs_intr`.
+    pub fn numbered(&self, mask: u64) -> impl Iterator<Item = (u8, u64)> + use<'a> {
+        (0..u64::BITS as u8).filter(move |number| mask >> number & 1 == 1).zip(self.regs.iter())
+    }
+
+    /// The value of a register by its number, such as 8 for the instruction pointer of x86; `None` if it is not in the mask of the event,
+    /// or there are no registers.
+    ///
+    /// ```
+    /// use perf_data::abi::{Endian, bytes::ByteReader, sample::regs::RegsView};
+    ///
+    /// let values = [0x7000_u64.to_le_bytes(), 0x40_1000_u64.to_le_bytes()].concat();
+    /// let regs = RegsView { abi: 2, regs: ByteReader::new(&values, Endian::Little).words(2).unwrap() };
+    /// let mask = 1 << 7 | 1 << 8;
+    /// assert_eq!((regs.get(mask, 7), regs.get(mask, 8), regs.get(mask, 6)), (Some(0x7000), Some(0x40_1000), None));
+    /// ```
+    pub fn get(&self, mask: u64, number: u8) -> Option<u64> {
+        let below = 1_u64.checked_shl(number.into())? - 1;
+        if mask >> number & 1 == 0 {
+            return None;
+        }
+        self.regs.iter().nth((mask & below).count_ones() as usize)
+    }
 }
 
 impl FieldValue for Regs {
@@ -87,7 +114,21 @@ impl FieldValue for Regs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::Endian;
     use crate::abi::testing::both_orders;
+
+    #[test]
+    fn registers_by_number() {
+        let values: Vec<u8> = (1..=3_u64).flat_map(u64::to_le_bytes).collect();
+        let view = |count| RegsView { abi: 2, regs: ByteReader::new(&values, Endian::Little).words(count).unwrap() };
+        let mask = 1 << 63 | 1 << 8 | 1;
+        let numbered: Vec<_> = view(3).numbered(mask).collect();
+        assert_eq!(numbered, [(0, 1), (8, 2), (63, 3)]);
+        for number in 0..=u8::MAX {
+            let expected = numbered.iter().find(|(other, _)| *other == number).map(|(_, value)| *value);
+            assert_eq!((view(3).get(mask, number), view(0).get(mask, number)), (expected, None));
+        }
+    }
 
     #[test]
     fn bytes() {

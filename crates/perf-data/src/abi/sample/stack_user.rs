@@ -23,7 +23,7 @@ pub struct StackUser {
     pub dyn_size: u64,
 }
 
-/// A [`StackUser`] borrowed from a SAMPLE.
+/// A [`StackUser`] borrowed from a SAMPLE. Without a dump, as in samples of kernel threads, `data` is empty.
 #[derive(Clone, Copy, Debug)]
 pub struct StackView<'a> {
     /// Dumped bytes, followed by stale bytes of the ring buffer.
