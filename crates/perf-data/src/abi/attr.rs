@@ -339,4 +339,17 @@ mod tests {
         assert!(Attr::read(&[0; 63], Endian::Little).is_err());
         assert_eq!(Attr::declared_size(&[0; 8], Endian::Little), Some(64));
     }
+
+    #[test]
+    fn clocks_are_software_events() {
+        let is_clock = |kind, config| {
+            let mut attr = Attr::read(&[0; 64], Endian::Little).unwrap();
+            (attr.kind, attr.config) = (kind, config);
+            attr.is_clock()
+        };
+        let software = |event: SoftwareEvent| is_clock(AttrType::SOFTWARE, event.0);
+        assert!(software(SoftwareEvent::CPU_CLOCK) && software(SoftwareEvent::TASK_CLOCK));
+        assert!(!software(SoftwareEvent::PAGE_FAULTS));
+        assert!(!is_clock(AttrType::HARDWARE, SoftwareEvent::TASK_CLOCK.0));
+    }
 }

@@ -319,4 +319,14 @@ mod tests {
         bytes.resize(0x1_0010, 0);
         assert!(matches!(step(&bytes, 0, Endian::Little), WalkStep::Record { len: 0x1_0010, .. }));
     }
+
+    #[test]
+    fn types_that_no_recorder_writes_are_gaps() {
+        let is_record = |kind: u32| {
+            let bytes = [&kind.to_le_bytes()[..], &[0, 0, 16, 0], &[0; 8]].concat();
+            matches!(step(&bytes, 0, Endian::Little), WalkStep::Record { len: 16, .. })
+        };
+        assert_eq!([1, 255, 32768, 33023].map(is_record), [true; 4]);
+        assert_eq!([0, 256, 32767, 33024].map(is_record), [false; 4]);
+    }
 }

@@ -418,4 +418,22 @@ mod tests {
         assert_eq!((both.messages().len(), both.further_messages()), (MAX_MESSAGES, 1900));
         assert_eq!(both.to_string(), "0 samples in, 0 out, 0 dropped, 16000 bytes unreadable");
     }
+
+    #[test]
+    fn each_loss_makes_the_output_incomplete() {
+        let losses: [fn(&mut Ledger); 4] = [
+            |ledger| ledger.missing("a table".to_owned()),
+            |ledger| ledger.damage(Damage::new(DamageKind::CorruptRecord, "x", 0, "broken")),
+            |ledger| ledger.used_in_part(1),
+            |ledger| ledger.dropped(RecordType::COMM, Reason::Damaged),
+        ];
+        for (index, lose) in losses.into_iter().enumerate() {
+            let mut ledger = Ledger::default();
+            lose(&mut ledger);
+            assert!(ledger.is_incomplete(), "loss {index}");
+        }
+        let mut complete = Ledger::default();
+        complete.removed(RecordType::SAMPLE, "--pid", 4);
+        assert!(!complete.is_incomplete());
+    }
 }

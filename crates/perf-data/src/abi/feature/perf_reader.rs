@@ -237,7 +237,8 @@ fn number(text: &[u8]) -> (u64, &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::feature::string::PerfStr;
+    use crate::abi::feature::cpu_topology::{CpuPlace, CpuTopology};
+    use crate::abi::feature::string::{PerfStr, StrList};
 
     /// As observed with perf 6.1.
     #[test]
@@ -284,5 +285,33 @@ mod tests {
             assert!(problem(groups, 1), "{groups:?}");
         }
         assert!(problem(&[(2, 1), (0, 1)], 3), "groups are in the order of the events");
+    }
+
+    #[test]
+    fn only_features_with_a_known_layout_that_perf_needs_are_obstacles() {
+        let is_obstacle = |id, feature| {
+            let section = FeatureSection { id, feature, tail: Vec::new() };
+            PerfReader::default().obstacle(&section).is_some()
+        };
+        let opaque = || Feature::Opaque(vec![1]);
+        assert!(is_obstacle(FeatureId::HOSTNAME, opaque()));
+        assert!(!is_obstacle(FeatureId::BUILD_ID, opaque()));
+        assert!(!is_obstacle(FeatureId(200), opaque()));
+        assert!(!is_obstacle(FeatureId::HOSTNAME, Feature::Hostname(PerfStr::new(b"vm"))));
+    }
+
+    /// As perf does: an ID equal to the number of CPUs is accepted, and so is the one of unknown sockets.
+    #[test]
+    fn socket_ids_are_limited_by_the_number_of_cpus() {
+        let rejection = |has_free_socket_ids, socket_id| {
+            let cpus = vec![CpuPlace { core_id: 0, socket_id }];
+            let topology = CpuTopology { cores: StrList::default(), threads: StrList::default(), cpus, dies: None };
+            let feature = Feature::CpuTopology(topology);
+            let section = FeatureSection { id: FeatureId::CPU_TOPOLOGY, feature, tail: Vec::new() };
+            let reader = PerfReader { has_free_socket_ids, ..PerfReader::default() };
+            reader.rejection(&section).map(|rejection| rejection.kind)
+        };
+        assert_eq!([1, 2, u32::MAX].map(|id| rejection(false, id)), [None, Some(RejectionKind::Limit), None]);
+        assert_eq!(rejection(true, 2), None);
     }
 }

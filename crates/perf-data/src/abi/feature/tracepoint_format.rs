@@ -249,4 +249,14 @@ mod tests {
         format.fields.push(format.next_field("u64 x", 8, false));
         assert_eq!((format.common[3].offset, format.fields[0].offset), (4, 8));
     }
+
+    #[test]
+    fn payloads_begin_with_the_id_in_their_byte_order() {
+        for endian in [Endian::Little, Endian::Big] {
+            let payload = TracepointFormat::common_payload(300, 7, endian);
+            assert_eq!(TracepointFormat::payload_endian(&payload, 300), Some(endian));
+            assert_eq!(TracepointFormat::payload_endian(&payload, 301), None);
+            assert_eq!(TracepointFormat::payload_endian(&payload[..1], 300), None);
+        }
+    }
 }

@@ -228,4 +228,11 @@ mod tests {
         let little = little.replace("'0.5'", "'0.6'") + " 0600000000000000 31 20 'init'";
         both_orders(&newer, (), &little, &little);
     }
+
+    #[test]
+    fn files_contain_formats() {
+        let format = TracepointFormat::new("sched_switch", 3);
+        assert_eq!(TraceFile::from(&format).format(), Some(format));
+        assert_eq!(file(b"sw").format(), None);
+    }
 }

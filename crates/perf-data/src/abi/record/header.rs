@@ -187,4 +187,13 @@ mod tests {
         assert_eq!(Misc::from_bits_retain(0x4005).cpu_mode(), CpuMode::GUEST_USER);
         assert_eq!(Misc::from_bits_retain(7).cpu_mode().to_string(), "7");
     }
+
+    #[test]
+    fn sizes_have_32_bits_from_the_first_type_of_simpleperf_on() {
+        let stored_len = |kind| {
+            let header = RecordHeader { kind: RecordType(kind), misc: Misc::empty(), size: 0 };
+            header.with_len(0x12345).map(|header| header.len())
+        };
+        assert_eq!([32767, 32768, 32769].map(stored_len), [None, Some(0x12345), Some(0x12345)]);
+    }
 }

@@ -130,6 +130,7 @@ mod tests {
         let feature_of = |len| feature(FeatureId::ARCH, &vec![1; len], Endian::Little).unwrap();
         assert_eq!(feature_of(3).unwrap().len(), 19);
         assert!(feature_of(65520).is_none());
+        assert!(has_feature(FeatureId::ARCH) && !has_feature(FeatureId::BUILD_ID));
         let tracing = tracing_data(&[7; 13], Endian::Little).unwrap();
         assert_eq!((tracing[6], tracing[8], tracing.len()), (16, 16, 32));
     }
