@@ -12,9 +12,18 @@ use std::thread;
 
 /// A command that runs the program with a memory limit in megabytes.
 pub(super) fn limited_to(megabytes: u32) -> Command {
+    with_limits(&format!("ulimit -d {}", megabytes * 1024))
+}
+
+/// The same with a limit of its CPU time in seconds, which does not depend on the load of the machine.
+pub(super) fn limited_in_time(megabytes: u32, seconds: u32) -> Command {
+    with_limits(&format!("ulimit -d {} && ulimit -t {seconds}", megabytes * 1024))
+}
+
+fn with_limits(limits: &str) -> Command {
     let mut command = Command::new("sh");
-    let limited = "ulimit -d $(($0 * 1024)); exec \"$@\"";
-    command.args(["-c", limited, &megabytes.to_string(), "timeout", "300", env!("CARGO_BIN_EXE_perfconv")]);
+    let limited = format!("{limits} && exec \"$@\"");
+    command.args(["-c", &limited, "sh", "timeout", "300", env!("CARGO_BIN_EXE_perfconv")]);
     command.stdin(Stdio::null());
     command
 }
