@@ -12,7 +12,6 @@ use perf_data::session::address_space::AddressSpace;
 use perf_data::session::id_table::{IdTable, KeyHash};
 use perf_data::session::map::Map;
 use perf_data::threads::WorkerPool;
-use std::hint::black_box;
 use std::mem::size_of_val;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -151,7 +150,7 @@ impl NumberedFrames {
         }
     }
 
-    /// Hashes the frames, and loads what their lookups read into the CPU caches: it waits for many reads at the same time.
+    /// Hashes the frames, and loads what their lookups read into the CPU caches.
     fn load(&mut self) {
         let Self { numbers, list, at_once, hashes } = self;
         hashes.clear();
@@ -159,10 +158,7 @@ impl NumberedFrames {
             InText::Frame(key, _) => numbers.hash(key),
             InText::Literal => KeyHash::default(),
         }));
-        let nearest = |&hash: &KeyHash| numbers.nearest(hash) as usize;
-        black_box(hashes.iter().fold(0, |all, hash| all ^ nearest(hash)));
-        let address = |number: usize| list.get(number).map_or(0, |frame| frame.key.ip);
-        black_box(hashes.iter().fold(0, |all, hash| all ^ address(nearest(hash))));
+        numbers.load(hashes, |number| list.get(number as usize).map_or(0, |frame| frame.key.ip));
     }
 
     /// Counts a frame, and returns its number.
@@ -268,7 +264,7 @@ impl FrameLookup {
     /// Passes on the text that workers have.
     pub(super) fn finish(&mut self) {
         while let Some(piece) = self.replacing.next_result() {
-            // Nobody takes it after an error of the output.
+            // The receiver no longer exists if the output could not be written.
             let _ = self.complete.send(piece);
         }
     }

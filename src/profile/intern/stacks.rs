@@ -3,7 +3,6 @@
 use crate::profile::Frame;
 use perf_data::session::id_table::{IdTable, KeyHash};
 use perf_data::session::slices::Slices;
-use std::hint::black_box;
 
 /// ID of a frame in [`Stacks`].
 pub type FrameId = u32;
@@ -35,11 +34,7 @@ impl Stacks {
         let mut hashes = std::mem::take(&mut self.hashes);
         hashes.clear();
         hashes.extend(frames.clone().map(|frame| self.frame_ids.hash(frame)));
-        // The sums are not used: the reads load the slots and the frames into the CPU caches, many at the same time.
-        let nearest = |&hash: &KeyHash| self.frame_ids.nearest(hash) as usize;
-        black_box(hashes.iter().fold(0, |all, hash| all ^ nearest(hash)));
-        let address = |id: usize| self.frames.get(id).map_or(0, |frame| frame.address);
-        black_box(hashes.iter().fold(0, |all, hash| all ^ address(nearest(hash))));
+        self.frame_ids.load(&hashes, |id| self.frames.get(id as usize).map_or(0, |frame| frame.address));
         for (frame, &hash) in frames.zip(&hashes) {
             on_id(self.intern_frame(frame, hash));
         }

@@ -2,10 +2,11 @@
 
 use hashbrown::DefaultHashBuilder;
 use std::hash::{BuildHasher, Hash};
+use std::hint::black_box;
 
 /// IDs by the hash of their key, with open addressing and linear probing. In large tables most of the time is spent waiting for
 /// memory: a slot has hash and ID, so that a lookup reads one place in memory, growing reads no keys, and few keys are compared in
-/// vain. [`Self::nearest`] serves to wait for many lookups at once.
+/// vain. [`Self::load`] serves to wait for many lookups at once.
 #[derive(Clone, Debug, Default)]
 pub struct IdTable {
     hasher: DefaultHashBuilder,
@@ -34,9 +35,18 @@ impl IdTable {
         KeyHash(self.hasher.hash_one(key) as u32)
     }
 
+    /// Loads what lookups of keys with these hashes read into the CPU caches, many at the same time: the slots of the table, then what
+    /// `read_key` reads of the key with an ID. It is also called with IDs that no key has.
+    #[inline]
+    pub fn load(&self, hashes: &[KeyHash], read_key: impl Fn(u32) -> u64) {
+        // The sums are not used.
+        black_box(hashes.iter().fold(0, |all, &hash| all ^ self.nearest(hash)));
+        black_box(hashes.iter().fold(0, |all, &hash| all ^ read_key(self.nearest(hash))));
+    }
+
     /// The ID that is probably that of the key with this hash, if it has one.
     #[inline]
-    pub fn nearest(&self, hash: KeyHash) -> u32 {
+    fn nearest(&self, hash: KeyHash) -> u32 {
         self.slots.get(hash.0 as usize & self.slots.len().wrapping_sub(1)).map_or(FREE, |slot| slot.id)
     }
 
