@@ -65,7 +65,7 @@ pub(crate) trait SampleFormat {
     fn frame(&mut self, state: &mut SampleState, frame: ChainFrame, out: &mut Vec<u8>);
 
     /// What writes frames whose functions have been looked up.
-    fn renderer(&self, state: &SampleState, meta: &Meta) -> Box<dyn FrameRenderer>;
+    fn renderer(&self, listed_kernel: &Arc<ListedKernel>, meta: &Meta) -> Box<dyn FrameRenderer>;
 
     /// Appends the frames of a call chain. Returns the cookie of deferred user frames, if any.
     fn chain(&mut self, state: &mut SampleState, chain: Chain<'_>, out: &mut Vec<u8>) -> Option<u64> {
@@ -342,10 +342,9 @@ impl<F: SampleFormat, W: Write> SampleWriter<F, W> {
     /// Notes what the metadata says at the first sample.
     #[cold]
     fn begin_samples(&mut self, meta: &Meta) {
-        self.state.listed_kernel = Some(Arc::new(ListedKernel::new(meta)));
-        let renderer = self.format.renderer(&self.state, meta);
+        let listed_kernel = self.state.listed_kernel.insert(Arc::new(ListedKernel::new(meta)));
         if let Some(named) = &mut self.state.named {
-            named.render_by(renderer);
+            named.render_by(self.format.renderer(listed_kernel, meta));
         }
     }
 

@@ -21,10 +21,12 @@ use perf_data::abi::sample::{self, SampleArgs};
 use perf_data::abi::sample_type::SampleType;
 use perf_data::abi::serde::tokens::Unsupported;
 use perf_data::error::{Error, Result};
+use perf_data::session::kernel_names::ListedKernel;
 use perf_data::stream::events::Event;
 use perf_data::stream::meta::Meta;
 use perf_data::tracepoint::field::TracepointKind;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 type WriteResult = std::result::Result<(), Unsupported>;
 
@@ -32,7 +34,7 @@ type WriteResult = std::result::Result<(), Unsupported>;
 struct Json {
     is_exact: bool,
     with_time: bool,
-    /// Files of frames; created at the first sample, when build IDs are known.
+    /// Files of frames if no names are looked up; created at the first sample, when build IDs are known.
     objects: Option<Objects>,
 }
 
@@ -60,7 +62,10 @@ impl SampleFormat for Json {
         text: &mut SampleText,
     ) -> Result<Option<u64>> {
         let SampleText { before, behind } = text;
-        self.objects.get_or_insert_with(|| Objects::new(sample.decoded.meta, !self.is_exact));
+        // Otherwise files are written with the names; perf writes none without a name.
+        if state.named.is_none() && !self.is_exact {
+            self.objects.get_or_insert_with(|| Objects::new(sample.decoded.meta, true));
+        }
         before.push(b'{');
         thread_fields(state, sample, before).map_err(failed)?;
         let cookie = self.stack(state, sample, before);
@@ -90,13 +95,13 @@ impl SampleFormat for Json {
         }
         named.iter_mut().for_each(|named| named.count_outside(space));
         append_ip(out, ip);
-        if let Some((id, objects)) = map.filter(|_| !self.is_exact).zip(self.objects.as_mut()) {
+        if let Some((id, objects)) = map.zip(self.objects.as_mut()) {
             out.extend_from_slice(objects.file_fields(id, session.map(id)));
         }
         out.push(b'}');
     }
 
-    fn renderer(&self, _: &SampleState, meta: &Meta) -> Box<dyn FrameRenderer> {
+    fn renderer(&self, _: &Arc<ListedKernel>, meta: &Meta) -> Box<dyn FrameRenderer> {
         Box::new(JsonFrames { is_exact: self.is_exact, objects: Objects::new(meta, !self.is_exact), texts: Vec::new() })
     }
 }

@@ -186,15 +186,15 @@ pub(super) fn kernel_function(state: &mut SampleState, address: u64, has_offset:
 
 /// Writes frames whose functions have been looked up.
 pub(super) struct ScriptFrames {
-    pub(super) has_short_source_paths: bool,
-    pub(super) listed_kernel: Option<Arc<ListedKernel>>,
+    has_short_source_paths: bool,
+    listed_kernel: Arc<ListedKernel>,
     printed_maps: PrintedMaps,
     /// Scratch buffer: the texts before and after the name.
     texts: Vec<u8>,
 }
 
 impl ScriptFrames {
-    pub(super) fn new(has_short_source_paths: bool, listed_kernel: Option<Arc<ListedKernel>>) -> Self {
+    pub(super) fn new(has_short_source_paths: bool, listed_kernel: Arc<ListedKernel>) -> Self {
         Self { has_short_source_paths, listed_kernel, printed_maps: PrintedMaps::default(), texts: Vec::new() }
     }
 }
@@ -205,7 +205,7 @@ impl FrameRenderer for ScriptFrames {
         let NamedFrame { key: FrameKey { map, ip, form, .. }, id, symbols, .. } = frame;
         let has = |bit| form & bit != 0;
         texts.clear();
-        let map = printed_maps.map(map, frame.map, listed_kernel.as_deref());
+        let map = printed_maps.map(map, frame.map, Some(listed_kernel));
         if !has(form::SYMBOL) {
             number::address(texts, if has(form::RELATIVE) { map.address(ip) } else { ip });
             texts.extend_from_slice(if has(form::NAME) { b" " } else { b"" });

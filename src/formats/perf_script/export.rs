@@ -22,12 +22,14 @@ use perf_data::abi::record::header::Misc;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
 use perf_data::container::read::Container;
 use perf_data::error::{Error, Result};
+use perf_data::session::kernel_names::ListedKernel;
 use perf_data::stream::event_name::event_name;
 use perf_data::stream::events::Event;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// Samples as text.
 struct Script {
@@ -170,8 +172,8 @@ impl SampleFormat for Script {
         call_chain::chain_frame(state, frame, self.style, self.fields[frame.event as usize], out);
     }
 
-    fn renderer(&self, state: &SampleState, _: &Meta) -> Box<dyn FrameRenderer> {
-        Box::new(ScriptFrames::new(self.has_short_source_paths, state.listed_kernel.clone()))
+    fn renderer(&self, listed_kernel: &Arc<ListedKernel>, _: &Meta) -> Box<dyn FrameRenderer> {
+        Box::new(ScriptFrames::new(self.has_short_source_paths, Arc::clone(listed_kernel)))
     }
 
     fn record(&mut self, state: &mut SampleState, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {

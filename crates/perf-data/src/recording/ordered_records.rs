@@ -1,11 +1,11 @@
 //! Records of all types in time order.
 
+use super::records::passes_on;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
-use crate::stream::losses::ReportedLosses;
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
@@ -32,16 +32,7 @@ pub(super) fn for_each(
 
 impl<F: FnMut(&Meta, &Raw<'_>) -> Result<()>> Sink for RecordFunction<F> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let kind = raw.header().kind;
-        if kind.is_frame() {
-            return Ok(());
-        }
-        if let Some(losses) = ReportedLosses::decode(meta, raw) {
-            self.ledger.lost(losses);
-        }
-        (self.use_record)(meta, raw)?;
-        self.ledger.emitted(kind, 1);
-        Ok(())
+        if passes_on(meta, raw, &mut self.ledger) { (self.use_record)(meta, raw) } else { Ok(()) }
     }
 }
 

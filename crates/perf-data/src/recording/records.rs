@@ -119,6 +119,19 @@ impl fmt::Debug for Record<'_> {
     }
 }
 
+/// Whether a record is passed on, and counted: all but the frames that other records are in.
+pub(super) fn passes_on(meta: &Meta, raw: &Raw<'_>, ledger: &mut Ledger) -> bool {
+    let kind = raw.header().kind;
+    if kind.is_frame() {
+        return false;
+    }
+    if let Some(losses) = ReportedLosses::decode(meta, raw) {
+        ledger.lost(losses);
+    }
+    ledger.emitted(kind, 1);
+    true
+}
+
 struct Sender {
     batches: Batches<Vec<BufferedRecord>>,
     batch: Vec<BufferedRecord>,
@@ -135,13 +148,9 @@ impl Sender {
 impl Sink for Sender {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header().kind;
-        if kind.is_frame() {
+        if !passes_on(meta, raw, &mut self.ledger) {
             return Ok(());
         }
-        if let Some(losses) = ReportedLosses::decode(meta, raw) {
-            self.ledger.lost(losses);
-        }
-        self.ledger.emitted(kind, 1);
         self.batch.push(BufferedRecord {
             block: raw.block().clone(),
             at: raw.at(),

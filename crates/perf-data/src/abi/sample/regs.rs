@@ -82,11 +82,7 @@ impl<'a> RegsView<'a> {
     /// assert_eq!((regs.get(mask, 7), regs.get(mask, 8), regs.get(mask, 6)), (Some(0x7000), Some(0x40_1000), None));
     /// ```
     pub fn get(&self, mask: u64, number: u8) -> Option<u64> {
-        let below = 1_u64.checked_shl(number.into())? - 1;
-        if mask >> number & 1 == 0 {
-            return None;
-        }
-        self.regs.iter().nth((mask & below).count_ones() as usize)
+        self.numbered(mask).find_map(|(other, value)| (other == number).then_some(value))
     }
 }
 
